@@ -203,7 +203,9 @@ pub struct Os {
 }
 
 /// The family of a node image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum OsFamily {
     /// Amazon Linux 2, on EKS up to 1.32.
     AmazonLinux2,
@@ -245,7 +247,9 @@ pub struct Taint {
 }
 
 /// What happens to pods that do not tolerate a taint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum TaintEffect {
     /// They are not scheduled there.
     NoSchedule,

@@ -1,0 +1,145 @@
+//! The findings of a run, gathered.
+
+use super::{Code, Diagnostic, Edit, Fix, Label, Severity};
+use crate::source::Span;
+
+/// Proof that an error was reported: the only thing a hole in a half-understood configuration can be made of.
+///
+/// A rule that meets one stays quiet, so that a mistake is reported once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reported(());
+
+/// The findings of a run, in the order they were made.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    diagnostics: Vec<Diagnostic>,
+    poisoned: Vec<Span>,
+}
+
+impl Report {
+    /// Starts a finding. Nothing is reported until [`Draft::emit`].
+    #[must_use]
+    pub fn draft(
+        &mut self,
+        code: &'static Code,
+        span: Span,
+        message: impl Into<String>,
+    ) -> Draft<'_> {
+        let diagnostic = Diagnostic {
+            code,
+            severity: code.severity,
+            message: message.into(),
+            primary: Label {
+                span,
+                text: String::new(),
+            },
+            labels: Vec::new(),
+            help: None,
+            fix: None,
+        };
+        Draft {
+            report: self,
+            diagnostic,
+        }
+    }
+
+    /// Says that what stands here could not be read and that a made-up value has taken its place.
+    ///
+    /// Findings of later phases that point there, or nowhere, would speak of the made-up value; they are dropped. What
+    /// is wrong there has been reported.
+    pub fn poison(&mut self, span: Span) {
+        self.poisoned.push(span);
+    }
+
+    /// Whether a finding speaks of a made-up value.
+    fn is_poisoned(&self, found: &Diagnostic) -> bool {
+        let primary = found.primary.span;
+        let spans = found.labels.iter().map(|label| label.span);
+        let inside = |span: Span| {
+            self.poisoned.iter().any(|bad| {
+                bad.source == span.source && bad.start <= span.start && span.end <= bad.end
+            })
+        };
+        !self.poisoned.is_empty()
+            && (!primary.is_written() || std::iter::once(primary).chain(spans).any(inside))
+    }
+
+    /// All findings.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The findings, to be changed in place or taken.
+    pub fn diagnostics_mut(&mut self) -> &mut Vec<Diagnostic> {
+        &mut self.diagnostics
+    }
+
+    /// Whether any finding is an error.
+    pub fn has_errors(&self) -> bool {
+        self.count(Severity::Error) > 0
+    }
+
+    /// How many findings there are of a severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        let severities = self.diagnostics.iter().map(|found| found.severity);
+        severities.filter(|found| *found == severity).count()
+    }
+
+    /// Adds another report's findings.
+    pub fn append(&mut self, mut other: Report) {
+        self.diagnostics.append(&mut other.diagnostics);
+        self.poisoned.append(&mut other.poisoned);
+    }
+}
+
+/// A finding that is being written.
+#[must_use = "a finding is reported by `emit`"]
+pub struct Draft<'r> {
+    report: &'r mut Report,
+    diagnostic: Diagnostic,
+}
+
+impl Draft<'_> {
+    /// Says what is wrong at the primary place.
+    pub fn here(mut self, text: impl Into<String>) -> Self {
+        self.diagnostic.primary.text = text.into();
+        self
+    }
+
+    /// Points at another place. A place that nobody wrote is passed over.
+    pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
+        if span.is_written() {
+            let text = text.into();
+            self.diagnostic.labels.push(Label { span, text });
+        }
+        self
+    }
+
+    /// Says what to type.
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.diagnostic.help = Some(text.into());
+        self
+    }
+
+    /// Gives the help as one replacement.
+    pub fn replace(self, span: Span, text: impl Into<String>) -> Self {
+        let text = text.into();
+        self.fix(vec![Edit { span, text }])
+    }
+
+    /// Gives the help as replacements.
+    pub fn fix(mut self, edits: Vec<Edit>) -> Self {
+        if edits.iter().all(|edit| edit.span.is_written()) {
+            self.diagnostic.fix = Some(Fix { edits });
+        }
+        self
+    }
+
+    /// Reports it, and answers the proof.
+    pub fn emit(self) -> Reported {
+        if !self.report.is_poisoned(&self.diagnostic) {
+            self.report.diagnostics.push(self.diagnostic);
+        }
+        Reported(())
+    }
+}

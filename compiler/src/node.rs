@@ -1,0 +1,264 @@
+//! The one tree: YAML that was read, fragments that users pass through, manifests of others, and objects we generate.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+
+use crate::source::Span;
+
+/// A value and why it is there.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Why it is there.
+    pub origin: Origin,
+}
+
+/// A value of a tree.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// Text, a number, a boolean or nothing.
+    Scalar(Scalar),
+    /// A list.
+    Sequence(Vec<Node>),
+    /// Keys and values, in the order they were written.
+    Mapping(Vec<Entry>),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key was written.
+    pub key_span: Span,
+    /// The value.
+    pub value: Node,
+}
+
+/// A leaf. What was read stays text until a dialect says what it means.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// As it was read.
+    Written {
+        /// The text, with quotes, escapes and folding resolved.
+        text: String,
+        /// Whether it stood without quotes, so that a dialect may take it for more than text.
+        plain: bool,
+    },
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Any other number.
+    Float(f64),
+    /// Text.
+    Text(String),
+}
+
+/// Why a node is there.
+#[derive(Clone, Debug, Default)]
+pub enum Origin {
+    /// For the same reason as the node that holds it.
+    #[default]
+    Inherited,
+    /// Somebody wrote it here.
+    Written {
+        /// Where it stands.
+        span: Span,
+        /// Where the alias stands that brought it to this place, if one did.
+        used: Option<Span>,
+    },
+    /// gpuc made it.
+    Made(Arc<Made>),
+}
+
+/// What gpuc made something from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The places in the input that it follows from.
+    pub inputs: Vec<Span>,
+    /// Why it follows.
+    pub because: Because,
+}
+
+/// Why something follows from the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// The user wrote it.
+    Written,
+    /// Nobody wrote anything else.
+    Default,
+    /// A rule of gpuc's, in words.
+    Rule(&'static str),
+    /// A fact about a cloud, a card or Kubernetes.
+    Fact {
+        /// The fact in words.
+        what: &'static str,
+        /// Where it stands, with a date.
+        source: &'static str,
+    },
+}
+
+impl Origin {
+    /// What follows from these places by a rule.
+    pub fn rule(inputs: impl IntoIterator<Item = Span>, rule: &'static str) -> Self {
+        Self::made(inputs, Because::Rule(rule))
+    }
+
+    /// What follows from these places by a fact.
+    pub fn fact(
+        inputs: impl IntoIterator<Item = Span>,
+        what: &'static str,
+        source: &'static str,
+    ) -> Self {
+        Self::made(inputs, Because::Fact { what, source })
+    }
+
+    /// What follows from these places for a reason.
+    pub fn made(inputs: impl IntoIterator<Item = Span>, because: Because) -> Self {
+        let inputs = inputs.into_iter().filter(|span| span.is_written());
+        Self::Made(Arc::new(Made {
+            inputs: inputs.collect(),
+            because,
+        }))
+    }
+}
+
+impl Node {
+    /// A node that was read.
+    pub fn written(value: Value, span: Span) -> Self {
+        let origin = Origin::Written { span, used: None };
+        Self { value, origin }
+    }
+
+    /// The tree of a value, every part of it there for the same reason. Null fields are left out, as Kubernetes'
+    /// own types leave out what is not set.
+    pub fn typed(value: &impl Serialize, origin: Origin) -> Self {
+        let value =
+            serde_json::to_value(value).expect("our types and Kubernetes' serialise to JSON");
+        Self {
+            origin,
+            ..Self::from_json(value)
+        }
+    }
+
+    /// The tree of a JSON value, without null fields.
+    pub fn from_json(value: serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        let value = match value {
+            Json::Null => Value::Scalar(Scalar::Null),
+            Json::Bool(bool) => Value::Scalar(Scalar::Bool(bool)),
+            Json::Number(number) => Value::Scalar(match number.as_i64() {
+                Some(integer) => Scalar::Integer(integer),
+                None => Scalar::Float(number.as_f64().unwrap_or_default()),
+            }),
+            Json::String(text) => Value::Scalar(Scalar::Text(text)),
+            Json::Array(items) => Value::Sequence(items.into_iter().map(Self::from_json).collect()),
+            Json::Object(fields) => Value::Mapping(
+                fields
+                    .into_iter()
+                    .filter(|(_, value)| !value.is_null())
+                    .map(|(key, value)| Entry {
+                        key,
+                        key_span: Span::NONE,
+                        value: Self::from_json(value),
+                    })
+                    .collect(),
+            ),
+        };
+        Self {
+            value,
+            origin: Origin::Inherited,
+        }
+    }
+
+    /// Where the value stands, for a message: the alias that brought it here before the place it comes from.
+    pub fn span(&self) -> Span {
+        match &self.origin {
+            Origin::Written { used, span } => used.unwrap_or(*span),
+            Origin::Inherited => Span::NONE,
+            Origin::Made(made) => made.inputs.first().copied().unwrap_or(Span::NONE),
+        }
+    }
+
+    /// The entries of a mapping; empty for anything else.
+    pub fn entries(&self) -> &[Entry] {
+        match &self.value {
+            Value::Mapping(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The items of a sequence; empty for anything else.
+    pub fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::Sequence(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The entry of a key.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries().iter().find(|entry| entry.key == key)
+    }
+
+    /// The text of a leaf, as written or as made; `None` for collections and for leaves that are not text.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar(Scalar::Written { text, .. } | Scalar::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.value {
+            Value::Scalar(scalar) => scalar.serialize(serializer),
+            Value::Sequence(items) => {
+                let mut sequence = serializer.serialize_seq(Some(items.len()))?;
+                for item in items {
+                    sequence.serialize_element(item)?;
+                }
+                sequence.end()
+            }
+            Value::Mapping(entries) => {
+                let mut mapping = serializer.serialize_map(Some(entries.len()))?;
+                for entry in entries {
+                    mapping.serialize_entry(&entry.key, &entry.value)?;
+                }
+                mapping.end()
+            }
+        }
+    }
+}
+
+impl Serialize for Scalar {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use crate::yaml::core_schema::{Core, read};
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Integer(value) => serializer.serialize_i64(*value),
+            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Written { text, plain } => match read(text, *plain) {
+                Core::Null => serializer.serialize_unit(),
+                Core::Bool(value) => serializer.serialize_bool(value),
+                Core::Integer(value) => serializer.serialize_i128(value),
+                Core::Float(value) => serializer.serialize_f64(value),
+                Core::Text(text) => serializer.serialize_str(text),
+            },
+        }
+    }
+}

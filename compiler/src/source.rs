@@ -1,0 +1,142 @@
+//! The files of a run, and places in them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use gpuc_schema::Span;
+
+/// One file that was read.
+#[derive(Clone, Debug)]
+pub struct Source {
+    path: String,
+    text: Arc<str>,
+    line_starts: Vec<u32>,
+}
+
+impl Source {
+    /// A file by the path that messages show and its text.
+    ///
+    /// A byte order mark at the start is not part of the text. Texts are at most 4 GiB long; the reader refuses far
+    /// smaller ones.
+    pub fn new(path: impl Into<String>, text: &str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let line_starts = std::iter::once(0)
+            .chain(starts.map(|(index, _)| offset(index + 1)))
+            .collect();
+        Self {
+            path: path.into(),
+            text: Arc::from(text),
+            line_starts,
+        }
+    }
+
+    /// The path as the user gave it, or as seen from the file that named it.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The text.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Line and column of a byte, both from 1; columns count characters.
+    pub fn position(&self, byte: u32) -> Position {
+        let line = self.line_starts.partition_point(|start| *start <= byte) - 1;
+        let start = self.line_starts[line] as usize;
+        let end = (byte as usize).min(self.text.len());
+        let before = self.text.get(start..end).unwrap_or_default();
+        Position {
+            line: line + 1,
+            column: before.chars().count() + 1,
+        }
+    }
+
+    /// The text of a line, counted from 1, without its line break.
+    pub fn line(&self, number: usize) -> &str {
+        let start = self.line_starts.get(number.wrapping_sub(1));
+        let end = self.line_starts.get(number);
+        let start = start.map_or(self.text.len(), |byte| *byte as usize);
+        let end = end.map_or(self.text.len(), |byte| *byte as usize);
+        self.text[start..end].trim_end_matches(['\n', '\r'])
+    }
+}
+
+/// A place for people: both numbers count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The character in the line.
+    pub column: usize,
+}
+
+/// Every file of a run, by number.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    files: Vec<Source>,
+    by_path: BTreeMap<String, u32>,
+}
+
+impl Sources {
+    /// Adds a file and answers its number. A path that is there already keeps its number and its text.
+    pub fn add(&mut self, path: &str, text: &str) -> u32 {
+        if let Some(id) = self.by_path.get(path) {
+            return *id;
+        }
+        let id = offset(self.files.len());
+        self.files.push(Source::new(path, text));
+        self.by_path.insert(path.to_owned(), id);
+        id
+    }
+
+    /// The file of a span; `None` for what nobody wrote.
+    pub fn get(&self, id: u32) -> Option<&Source> {
+        self.files.get(id as usize)
+    }
+
+    /// The number of the file with this path.
+    pub fn find(&self, path: &str) -> Option<u32> {
+        self.by_path.get(path).copied()
+    }
+
+    /// All files, in the order they were read.
+    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.files.iter()
+    }
+
+    /// Path, line and column of a span's start, where somebody wrote it.
+    pub fn locate(&self, span: Span) -> Option<(&str, Position)> {
+        let source = self.get(span.source)?;
+        Some((source.path(), source.position(span.start)))
+    }
+
+    /// The text of a span; empty for what nobody wrote.
+    pub fn text(&self, span: Span) -> &str {
+        self.get(span.source)
+            .and_then(|source| source.text().get(span.start as usize..span.end as usize))
+            .unwrap_or_default()
+    }
+}
+
+/// A byte offset or file number. What is read is capped far below 4 GiB.
+pub(crate) fn offset(index: usize) -> u32 {
+    u32::try_from(index).expect("the reader refuses files of 4 GiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_characters_and_lines_from_one() {
+        let source = Source::new("a.yaml", "\u{feff}a: ä\r\nb: 1\n");
+        assert_eq!(source.position(0), Position { line: 1, column: 1 });
+        assert_eq!(source.position(5), Position { line: 1, column: 5 });
+        assert_eq!(source.position(7), Position { line: 2, column: 1 });
+        assert_eq!(source.line(1), "a: ä");
+        assert_eq!(source.line(2), "b: 1");
+        assert_eq!(source.line(9), "");
+    }
+}

@@ -1,0 +1,3 @@
+//! YAML text to [`Node`](crate::node::Node) trees, and back.
+
+pub mod core_schema;
