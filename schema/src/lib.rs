@@ -4,6 +4,7 @@
 //! runtime on a node. [`spanned`] lets any of them remember where a value was written.
 
 pub mod config;
+pub mod gpu;
 pub mod node_config;
 pub mod spanned;
 

@@ -1,0 +1,226 @@
+//! Which driver a CUDA version needs, which generations it drives, and how long a driver branch lives.
+//!
+//! Sources, read 2026-11-21: NVIDIA CUDA 13.2 Update 2 release notes, table 3 (Linux drivers);
+//! docs.nvidia.com/deploy/cuda-compatibility, table 1 (minor-version compatibility);
+//! docs.nvidia.com/datacenter/tesla/drivers (branches).
+
+use std::fmt;
+
+use super::GpuArchitecture;
+
+/// A CUDA toolkit and the oldest Linux driver it ships with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CudaRelease {
+    /// 13 in 13.2 Update 1.
+    pub major: u8,
+    /// 2 in 13.2 Update 1.
+    pub minor: u8,
+    /// 1 in 13.2 Update 1; 0 for the first release.
+    pub update: u8,
+    /// The driver that has everything this toolkit can do.
+    pub driver: DriverVersion,
+}
+
+/// A Linux driver's version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DriverVersion {
+    /// The branch: 580 in 580.95.05.
+    pub branch: u16,
+    /// 95 in 580.95.05.
+    pub minor: u16,
+    /// 5 in 580.95.05; some drivers have none.
+    pub patch: Option<u16>,
+}
+
+impl DriverVersion {
+    /// Reads `580`, `580.95` or `580.95.05`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('.').map(|part| part.parse().ok());
+        let version = Self {
+            branch: parts.next()??,
+            minor: parts.next().unwrap_or(Some(0))?,
+            patch: match parts.next() {
+                Some(patch) => Some(patch?),
+                None => None,
+            },
+        };
+        parts.next().is_none().then_some(version)
+    }
+}
+
+impl fmt::Display for DriverVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.branch, self.minor)?;
+        self.patch.map_or(Ok(()), |patch| write!(f, ".{patch:02}"))
+    }
+}
+
+/// The driver that has everything CUDA `major.minor` can do: that of its first release.
+pub fn min_driver_for(major: u8, minor: u8) -> Option<DriverVersion> {
+    RELEASES
+        .iter()
+        .find(|release| (release.major, release.minor, release.update) == (major, minor, 0))
+        .map(|release| release.driver)
+}
+
+/// The oldest driver branch on which programs of this CUDA major version start at all (minor-version compatibility).
+/// Later branches are compatible too.
+pub fn min_branch_for(major: u8) -> Option<u16> {
+    match major {
+        11 => Some(450),
+        12 => Some(525),
+        13 => Some(580),
+        _ => None,
+    }
+}
+
+/// Whether a CUDA major version still drives a generation: CUDA 13 dropped Maxwell, Pascal and Volta.
+pub fn drives(major: u8, architecture: GpuArchitecture) -> bool {
+    major < 13 || architecture >= GpuArchitecture::Turing
+}
+
+/// Every release of the table, newest first.
+pub static RELEASES: &[CudaRelease] = &[
+    cuda(13, 2, 2, driver(595, 71, 5)),
+    cuda(13, 2, 1, driver(595, 58, 3)),
+    cuda(13, 2, 0, driver(595, 45, 4)),
+    cuda(13, 1, 1, driver(590, 48, 1)),
+    cuda(13, 1, 0, driver(590, 44, 1)),
+    cuda(13, 0, 2, driver(580, 95, 5)),
+    cuda(13, 0, 1, driver(580, 82, 7)),
+    cuda(13, 0, 0, driver(580, 65, 6)),
+    cuda(12, 9, 1, driver(575, 57, 8)),
+    cuda(12, 9, 0, driver(575, 51, 3)),
+    cuda(12, 8, 1, driver(570, 124, 6)),
+    cuda(
+        12,
+        8,
+        0,
+        DriverVersion {
+            branch: 570,
+            minor: 26,
+            patch: None,
+        },
+    ),
+    cuda(12, 6, 3, driver(560, 35, 5)),
+    cuda(12, 6, 0, driver(560, 28, 3)),
+    cuda(12, 5, 1, driver(555, 42, 6)),
+    cuda(12, 5, 0, driver(555, 42, 2)),
+    cuda(12, 4, 1, driver(550, 54, 15)),
+    cuda(12, 4, 0, driver(550, 54, 14)),
+    cuda(12, 3, 1, driver(545, 23, 8)),
+    cuda(12, 3, 0, driver(545, 23, 6)),
+    cuda(12, 2, 0, driver(535, 54, 3)),
+    cuda(12, 1, 1, driver(530, 30, 2)),
+    cuda(12, 1, 0, driver(530, 30, 2)),
+    cuda(12, 0, 1, driver(525, 85, 12)),
+    cuda(12, 0, 0, driver(525, 60, 13)),
+    cuda(11, 8, 0, driver(520, 61, 5)),
+    cuda(11, 7, 0, driver(515, 43, 4)),
+    cuda(11, 6, 0, driver(510, 39, 1)),
+    cuda(11, 5, 0, driver(495, 29, 5)),
+    cuda(11, 4, 0, driver(470, 42, 1)),
+];
+
+/// A driver branch and its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverBranch {
+    /// 580 in R580.
+    pub branch: u16,
+    /// Whether it is a long-term support branch; a production branch otherwise.
+    pub long_term: bool,
+    /// The month in which support ends, as `2028-08`.
+    pub end_of_life: &'static str,
+}
+
+/// The branches whose end is known.
+pub static BRANCHES: &[DriverBranch] = &[
+    branch(535, true, "2026-06"),
+    branch(570, false, "2026-02"),
+    branch(580, true, "2028-08"),
+    // From a secondary source.
+    branch(595, false, "2027-03"),
+];
+
+const fn cuda(major: u8, minor: u8, update: u8, driver: DriverVersion) -> CudaRelease {
+    CudaRelease {
+        major,
+        minor,
+        update,
+        driver,
+    }
+}
+
+const fn driver(branch: u16, minor: u16, patch: u16) -> DriverVersion {
+    DriverVersion {
+        branch,
+        minor,
+        patch: Some(patch),
+    }
+}
+
+const fn branch(branch: u16, long_term: bool, end_of_life: &'static str) -> DriverBranch {
+    DriverBranch {
+        branch,
+        long_term,
+        end_of_life,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::MODELS;
+
+    #[test]
+    fn drivers_are_those_of_the_release_notes() {
+        for (major, minor, driver) in [
+            (13, 0, Some("580.65.06")),
+            (12, 8, Some("570.26")),
+            (12, 4, Some("550.54.14")),
+            (11, 4, Some("470.42.01")),
+            (12, 7, None),
+        ] {
+            let found = min_driver_for(major, minor).map(|version| version.to_string());
+            assert_eq!(found.as_deref(), driver);
+        }
+    }
+
+    #[test]
+    fn newer_releases_need_newer_drivers_and_never_less_than_the_floor() {
+        assert_eq!(RELEASES.len(), 30);
+        assert!(RELEASES.is_sorted_by(|a, b| a.driver >= b.driver));
+        let order = |release: &CudaRelease| (release.major, release.minor, release.update);
+        assert!(RELEASES.is_sorted_by(|a, b| order(a) > order(b)));
+        for release in RELEASES {
+            assert!(Some(release.driver.branch) >= min_branch_for(release.major));
+        }
+    }
+
+    #[test]
+    fn a_card_has_a_last_cuda_exactly_when_cuda_13_dropped_it() {
+        for model in MODELS {
+            assert_eq!(
+                model.max_cuda.is_none(),
+                drives(13, model.architecture),
+                "{}",
+                model.key
+            );
+        }
+    }
+
+    #[test]
+    fn versions_read_and_print() {
+        for text in ["580.95.05", "570.26", "450.80.02"] {
+            let version = DriverVersion::parse(text).expect(text);
+            assert_eq!(version.to_string(), text);
+        }
+        assert_eq!(
+            DriverVersion::parse("580").map(|version| version.branch),
+            Some(580)
+        );
+        for text in ["", "R580", "580.", "580.1.2.3", "580.x"] {
+            assert_eq!(DriverVersion::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The MIG tables of every card that has one; cards with the same die and memory share a table.
+//!
+//! Sources, read 2026-11-21: the NVIDIA MIG User Guide r580 (names, counts, ids, fractions); public transcripts of
+//! `nvidia-smi mig -lgip` and `-lgipp` for A100, A30, H100, H100 NVL, GH200, H200 and RTX PRO 6000 (ids, memory, places);
+//! NVIDIA/go-nvml@2f9e261 `pkg/nvml/const.go` and `pkg/nvml/mock/gpus/{a100,a30}.go` (constants, places; the mocks of
+//! H100, H200 and B200 place by compute slices, against every transcript, and are not used); NVIDIA/mig-parted@bd7160f4
+//! `deployments/systemd/config-default.yaml` (names and counts from Blackwell on).
+
+use super::Basis::{self, Derived, Documented, Nominal, Observed};
+use super::mig::{Mig, MigBasis, MigProfile};
+
+/// A100 with 40 GB. All observed on the SXM4 card; the PCI Express card has the same die.
+pub static A100_40GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.5gb", 4_864),
+        ("1g.5gb+me", 4_864),
+        ("1g.10gb", 9_856),
+        ("2g.10gb", 9_856),
+        ("3g.20gb", 19_968),
+        ("4g.20gb", 19_968),
+        ("7g.40gb", 40_192),
+    ]),
+    ..seven_of(Observed, Observed, Observed, Observed)
+};
+
+/// A100 with 80 GB. All observed on the SXM4 card but the places of `1g.20gb`, which are those of the 40 GB card.
+pub static A100_80GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.10gb", 9_728),
+        ("1g.10gb+me", 9_728),
+        ("1g.20gb", 19_968),
+        ("2g.20gb", 19_968),
+        ("3g.40gb", 40_192),
+        ("4g.40gb", 40_192),
+        ("7g.80gb", 80_896),
+    ]),
+    ..seven_of(Observed, Derived, Observed, Observed)
+};
+
+/// H100 with 80 GB, SXM5 and PCI Express. The places are those observed on the H100 NVL, which has the same die.
+pub static H100_80GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.10gb", 9_984),
+        ("1g.10gb+me", 9_984),
+        ("1g.20gb", 20_096),
+        ("2g.20gb", 20_096),
+        ("3g.40gb", 40_448),
+        ("4g.40gb", 40_448),
+        ("7g.80gb", 81_152),
+    ]),
+    ..seven_of(Observed, Derived, Observed, Observed)
+};
+
+/// H100 NVL, observed with driver 560.35.03.
+pub static H100_94GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.12gb", 11_008),
+        ("1g.12gb+me", 11_008),
+        ("1g.24gb", 22_144),
+        ("2g.24gb", 22_144),
+        ("3g.47gb", 47_488),
+        ("4g.47gb", 47_488),
+        ("7g.94gb", 95_360),
+    ]),
+    ..seven_of(Observed, Observed, Observed, Observed)
+};
+
+/// GH200 with 96 GB. The places of `3g.48gb` are observed, the others are those of the same die.
+pub static GH200_96GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.12gb", 11_264),
+        ("1g.12gb+me", 11_264),
+        ("1g.24gb", 23_552),
+        ("2g.24gb", 23_552),
+        ("3g.48gb", 47_616),
+        ("4g.48gb", 47_616),
+        ("7g.96gb", 95_232),
+    ]),
+    ..seven_of(Observed, Derived, Observed, Observed)
+};
+
+/// H200, SXM5 and NVL. Ids and memory of `1g.35gb` and `4g.71gb` and the id of `3g.71gb` are derived, the rest is observed.
+pub static H200_141GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.18gb", 16_384),
+        ("1g.18gb+me", 16_384),
+        ("1g.35gb", 33_280),
+        ("2g.35gb", 33_280),
+        ("3g.71gb", 71_424),
+        ("4g.71gb", 71_424),
+        ("7g.141gb", 143_360),
+    ]),
+    ..seven_of(Derived, Derived, Derived, Documented)
+};
+
+/// B200. Nobody's transcript was found: names and counts are the guide's, memory is the name's.
+pub static B200_180GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.23gb", 23_552),
+        ("1g.23gb+me", 23_552),
+        ("1g.45gb", 46_080),
+        ("2g.45gb", 46_080),
+        ("3g.90gb", 92_160),
+        ("4g.90gb", 92_160),
+        ("7g.180gb", 184_320),
+    ]),
+    ..seven_of(Derived, Derived, Nominal, Documented)
+};
+
+/// B300: names and counts from mig-parted's default configuration.
+pub static B300_270GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.34gb", 34_816),
+        ("1g.34gb+me", 34_816),
+        ("1g.67gb", 68_608),
+        ("2g.67gb", 68_608),
+        ("3g.135gb", 138_240),
+        ("4g.135gb", 138_240),
+        ("7g.269gb", 275_456),
+    ]),
+    ..seven_of(Derived, Derived, Nominal, Documented)
+};
+
+/// GB200: names and counts from mig-parted's default configuration, which also carries 189 GB names for it.
+pub static GB200_186GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.23gb", 23_552),
+        ("1g.23gb+me", 23_552),
+        ("1g.47gb", 48_128),
+        ("2g.47gb", 48_128),
+        ("3g.93gb", 95_232),
+        ("4g.93gb", 95_232),
+        ("7g.186gb", 190_464),
+    ]),
+    ..seven_of(Derived, Derived, Nominal, Documented)
+};
+
+/// GB300: names and counts from mig-parted's default configuration.
+pub static GB300_279GB: Mig = Mig {
+    profiles: &sevenths([
+        ("1g.35gb", 35_840),
+        ("1g.35gb+me", 35_840),
+        ("1g.70gb", 71_680),
+        ("2g.70gb", 71_680),
+        ("3g.139gb", 142_336),
+        ("4g.139gb", 142_336),
+        ("7g.278gb", 284_672),
+    ]),
+    ..seven_of(Derived, Derived, Nominal, Documented)
+};
+
+/// A30, all observed. `1g.6gb+me` needs driver branch 470, `2g.12gb+me` 525 (MIG User Guide).
+pub static A30: Mig = Mig {
+    compute_slices: 4,
+    memory_slices: 4,
+    decoders: None,
+    profiles: &[
+        profile("1g.6gb", 5_952, 1, 1, 4, &[0, 1, 2, 3]).ids(14, 0),
+        profile("1g.6gb+me", 5_952, 1, 1, 1, &[0, 1, 2, 3])
+            .ids(21, 7)
+            .media(),
+        profile("2g.12gb", 11_968, 2, 2, 2, &[0, 2]).ids(5, 1),
+        profile("2g.12gb+me", 11_968, 2, 2, 1, &[0, 2])
+            .ids(6, 8)
+            .media(),
+        profile("4g.24gb", 24_000, 4, 4, 1, &[0]).ids(0, 3),
+    ],
+    basis: basis(Observed, Observed, Observed, Observed),
+};
+
+/// RTX PRO 6000 Blackwell Server Edition, all observed; NVML's constants follow from the suffixes.
+///
+/// It has four decoders to share out: the plain and `+gfx` sizes take as many as they have compute slices, `-me` none,
+/// `+me.all` all four. That sum is read off the engine columns of the guide.
+pub static RTX_PRO_6000: Mig = Mig {
+    compute_slices: 4,
+    memory_slices: 12,
+    decoders: Some(4),
+    profiles: &[
+        profile("1g.24gb", 24_192, 1, 3, 4, &[0, 3, 6, 9])
+            .ids(14, 0)
+            .decoders(1),
+        profile("1g.24gb+me", 24_192, 1, 3, 1, &[0, 3, 6, 9])
+            .ids(21, 7)
+            .decoders(1)
+            .media(),
+        profile("1g.24gb+gfx", 24_192, 1, 3, 4, &[0, 3, 6, 9])
+            .ids(47, 10)
+            .decoders(1),
+        profile("1g.24gb+me.all", 24_192, 1, 3, 1, &[0, 3, 6, 9])
+            .ids(65, 15)
+            .decoders(4)
+            .media(),
+        profile("1g.24gb-me", 24_192, 1, 3, 4, &[0, 3, 6, 9]).ids(67, 13),
+        profile("2g.48gb", 48_512, 2, 6, 2, &[0, 6])
+            .ids(5, 1)
+            .decoders(2),
+        profile("2g.48gb+gfx", 48_512, 2, 6, 2, &[0, 6])
+            .ids(35, 11)
+            .decoders(2),
+        profile("2g.48gb+me.all", 48_512, 2, 6, 1, &[0, 6])
+            .ids(64, 16)
+            .decoders(4)
+            .media(),
+        profile("2g.48gb-me", 48_512, 2, 6, 2, &[0, 6]).ids(66, 14),
+        profile("4g.96gb", 97_280, 4, 12, 1, &[0])
+            .ids(0, 3)
+            .decoders(4),
+        profile("4g.96gb+gfx", 97_280, 4, 12, 1, &[0])
+            .ids(32, 12)
+            .decoders(4),
+    ],
+    basis: basis(Observed, Observed, Observed, Observed),
+};
+
+/// A card of seven compute and eight memory slices, its profiles still to be named.
+const fn seven_of(ids: Basis, placements: Basis, memory: Basis, counts: Basis) -> Mig {
+    Mig {
+        compute_slices: 7,
+        memory_slices: 8,
+        decoders: None,
+        profiles: &[],
+        basis: basis(ids, placements, memory, counts),
+    }
+}
+
+/// The seven profiles of such a card. Ids, lengths, counts and places are the same on all of them; what differs is the
+/// name and the MiB, given in this order.
+const fn sevenths(sizes: [(&'static str, u32); 7]) -> [MigProfile; 7] {
+    const ANYWHERE: &[u8] = &[0, 1, 2, 3, 4, 5, 6];
+    let [g1, g1_media, g1_double, g2, g3, g4, g7] = sizes;
+    [
+        profile(g1.0, g1.1, 1, 1, 7, ANYWHERE).ids(19, 0),
+        profile(g1_media.0, g1_media.1, 1, 1, 1, ANYWHERE)
+            .ids(20, 7)
+            .media(),
+        profile(g1_double.0, g1_double.1, 1, 2, 4, &[0, 2, 4, 6]).ids(15, 9),
+        profile(g2.0, g2.1, 2, 2, 3, &[0, 2, 4]).ids(14, 1),
+        profile(g3.0, g3.1, 3, 4, 2, &[0, 4]).ids(9, 2),
+        profile(g4.0, g4.1, 4, 4, 1, &[0]).ids(5, 3),
+        profile(g7.0, g7.1, 7, 8, 1, &[0]).ids(0, 4),
+    ]
+}
+
+/// A row: name, MiB, compute slices, memory slices, how many, where.
+const fn profile(
+    name: &'static str,
+    memory_mib: u32,
+    compute_slices: u8,
+    memory_slices: u8,
+    max_instances: u32,
+    starts: &'static [u8],
+) -> MigProfile {
+    MigProfile {
+        name,
+        smi_id: 0,
+        nvml_profile: 0,
+        compute_slices,
+        memory_slices,
+        memory_mib,
+        max_instances,
+        starts,
+        media_extensions: false,
+        decoders: 0,
+    }
+}
+
+impl MigProfile {
+    const fn ids(self, smi_id: u32, nvml_profile: u32) -> Self {
+        Self {
+            smi_id,
+            nvml_profile,
+            ..self
+        }
+    }
+
+    const fn media(self) -> Self {
+        Self {
+            media_extensions: true,
+            ..self
+        }
+    }
+
+    const fn decoders(self, decoders: u8) -> Self {
+        Self { decoders, ..self }
+    }
+}
+
+const fn basis(ids: Basis, placements: Basis, memory: Basis, counts: Basis) -> MigBasis {
+    MigBasis {
+        ids,
+        placements,
+        memory,
+        counts,
+    }
+}

@@ -1,0 +1,353 @@
+//! Facts about GPUs: every card that gpuc knows, what it can do, and how it divides.
+//!
+//! Sources, read 2026-11-21, unless a card says more. Product names, families and MPS limits: NVIDIA/k8s-device-plugin
+//! @1b826acc (`internal/lm/resource.go`, `cmd/mps-control-daemon/mps/device.go`). PCI ids: the device filters of
+//! NVIDIA/mig-parted@bd7160f4 and the pci.ids database. Memory and driver branches: general knowledge, where a card does
+//! not say otherwise; good for warnings, not for errors.
+
+mod ada_lovelace;
+mod ampere;
+mod blackwell;
+pub mod cuda;
+mod hopper;
+pub mod mig;
+pub mod mig_tables;
+mod pascal;
+pub mod placement;
+pub mod product;
+mod turing;
+mod volta;
+
+use std::fmt;
+
+pub use ada_lovelace::*;
+pub use ampere::*;
+pub use blackwell::*;
+pub use hopper::*;
+pub use mig::{Mig, MigProfile};
+pub use pascal::*;
+pub use turing::*;
+pub use volta::*;
+
+/// A card: one product of NVIDIA's, with one size of memory.
+#[derive(Debug)]
+pub struct GpuModel {
+    /// gpuc's name for it: `a100-sxm4-40gb`.
+    pub key: &'static str,
+    /// What else people call it. A name that several cards share names none of them.
+    pub aliases: &'static [&'static str],
+    /// The values of the node label `nvidia.com/gpu.product`, the usual one first.
+    pub products: &'static [&'static str],
+    /// How well `products` is known.
+    pub product_basis: Basis,
+    /// Memory in GB, as in the product's name.
+    pub memory_gb: u32,
+    /// Memory in MiB as the driver reports it, the value of the node label `nvidia.com/gpu.memory`.
+    pub memory_mib: u32,
+    /// How well `memory_mib` is known.
+    pub memory_basis: Basis,
+    /// Its generation.
+    pub architecture: GpuArchitecture,
+    /// What its instruction set is called.
+    pub compute_capability: ComputeCapability,
+    /// PCI ids, device above vendor: `0x20B0_10DE`.
+    pub pci_ids: &'static [u32],
+    /// How it divides in MIG mode, if it does.
+    pub mig: Option<&'static Mig>,
+    /// The first driver branch that knows it. General knowledge.
+    pub min_driver_branch: u16,
+    /// The last driver branch that knows it, where there is one. General knowledge.
+    pub max_driver_branch: Option<u16>,
+    /// The last CUDA version for it, where there is one: CUDA 13 dropped everything before Turing.
+    pub max_cuda: Option<&'static str>,
+    /// Whether only the open kernel modules drive it.
+    pub open_kernel_modules: bool,
+    /// Whether it comes on a board with a 64-bit Arm CPU.
+    pub arm64_host: bool,
+    /// What a user ought to know about it.
+    pub note: Option<&'static str>,
+    /// What is known of it beyond the sources above.
+    pub source: &'static str,
+}
+
+/// How a fact is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Basis {
+    /// Somebody saw it on such a card.
+    Observed,
+    /// The vendor writes it.
+    Documented,
+    /// It follows from a card of the same die, or from the rule that makes such values.
+    Derived,
+    /// Common knowledge that was not read again.
+    General,
+    /// It is the number in the name; the true one is a little smaller.
+    Nominal,
+}
+
+/// A generation of GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GpuArchitecture {
+    /// Compute capability 6.
+    Pascal,
+    /// Compute capability 7.0.
+    Volta,
+    /// Compute capability 7.5.
+    Turing,
+    /// Compute capability 8.0 to 8.6.
+    Ampere,
+    /// Compute capability 8.9.
+    AdaLovelace,
+    /// Compute capability 9.
+    Hopper,
+    /// Compute capability 10 and 12, Blackwell Ultra (10.3) among them.
+    Blackwell,
+}
+
+impl GpuArchitecture {
+    /// The value of the node label `nvidia.com/gpu.family`.
+    pub fn gfd_family(self) -> &'static str {
+        match self {
+            Self::Pascal => "pascal",
+            Self::Volta => "volta",
+            Self::Turing => "turing",
+            Self::Ampere => "ampere",
+            Self::AdaLovelace => "ada-lovelace",
+            Self::Hopper => "hopper",
+            Self::Blackwell => "blackwell",
+        }
+    }
+}
+
+impl fmt::Display for GpuArchitecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pascal => "Pascal",
+            Self::Volta => "Volta",
+            Self::Turing => "Turing",
+            Self::Ampere => "Ampere",
+            Self::AdaLovelace => "Ada Lovelace",
+            Self::Hopper => "Hopper",
+            Self::Blackwell => "Blackwell",
+        })
+    }
+}
+
+/// The version of a GPU's instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ComputeCapability {
+    /// The generation: the node label `nvidia.com/gpu.compute.major`.
+    pub major: u8,
+    /// The step within it: the node label `nvidia.com/gpu.compute.minor`.
+    pub minor: u8,
+}
+
+impl fmt::Display for ComputeCapability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl GpuModel {
+    /// How many clients can share the card through MPS at once: 48 from Volta on, 16 before.
+    pub fn mps_max_clients(&self) -> u32 {
+        if self.architecture >= GpuArchitecture::Volta {
+            48
+        } else {
+            16
+        }
+    }
+
+    /// How many replicas NVIDIA's device plugin allows under MPS: 16 below compute capability 7.5, though the V100 itself
+    /// takes 48 clients (NVIDIA/k8s-device-plugin `cmd/mps-control-daemon/mps/device.go`).
+    pub fn mps_clients_nvidia_plugin(&self) -> u32 {
+        if self.compute_capability >= (ComputeCapability { major: 7, minor: 5 }) {
+            48
+        } else {
+            16
+        }
+    }
+}
+
+/// Every card, by key.
+pub static MODELS: &[&GpuModel] = &[
+    &A10_24GB,
+    &A100_PCIE_40GB,
+    &A100_PCIE_80GB,
+    &A100_SXM4_40GB,
+    &A100_SXM4_80GB,
+    &A10G_24GB,
+    &A30_24GB,
+    &B200_SXM6_180GB,
+    &B300_SXM6_270GB,
+    &GB200_186GB,
+    &GB300_279GB,
+    &GH200_96GB,
+    &H100_NVL_94GB,
+    &H100_PCIE_80GB,
+    &H100_SXM5_80GB,
+    &H200_NVL_141GB,
+    &H200_SXM5_141GB,
+    &L4_24GB,
+    &L40_48GB,
+    &L40S_48GB,
+    &P100_PCIE_16GB,
+    &P4_8GB,
+    &RTX_PRO_4500_SERVER_32GB,
+    &RTX_PRO_6000_SERVER_96GB,
+    &T4_16GB,
+    &T4G_16GB,
+    &V100_PCIE_16GB,
+    &V100_SXM2_16GB,
+    &V100_SXM2_32GB,
+];
+
+/// Why a name does not name one card.
+#[derive(Clone, Debug)]
+pub enum FindError {
+    /// Several cards go by it.
+    Ambiguous(Vec<&'static GpuModel>),
+    /// None does; [`names`] has what would have been understood.
+    Unknown,
+}
+
+/// The card of this name: its key, or an alias in any case.
+pub fn find(name: &str) -> Result<&'static GpuModel, FindError> {
+    if let Some(model) = MODELS.iter().find(|model| model.key == name) {
+        return Ok(model);
+    }
+    let goes_by = |model: &&&'static GpuModel| {
+        model.key.eq_ignore_ascii_case(name)
+            || model
+                .aliases
+                .iter()
+                .any(|alias| alias.eq_ignore_ascii_case(name))
+    };
+    let found: Vec<_> = MODELS.iter().filter(goes_by).copied().collect();
+    match found[..] {
+        [] => Err(FindError::Unknown),
+        [model] => Ok(model),
+        _ => Err(FindError::Ambiguous(found)),
+    }
+}
+
+/// Every name that [`find`] understands: the keys, then the aliases; an alias that cards share appears once.
+pub fn names() -> Vec<&'static str> {
+    let mut aliases: Vec<_> = MODELS
+        .iter()
+        .flat_map(|model| model.aliases)
+        .copied()
+        .collect();
+    aliases.sort_unstable();
+    aliases.dedup();
+    MODELS
+        .iter()
+        .map(|model| model.key)
+        .chain(aliases)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_sorted_and_unique() {
+        assert_eq!(MODELS.len(), 29);
+        assert!(MODELS.is_sorted_by(|a, b| a.key < b.key));
+    }
+
+    #[test]
+    fn names_lead_to_cards() {
+        for (name, key) in [
+            ("a100-sxm4-80gb", "a100-sxm4-80gb"),
+            ("T4", "t4-16gb"),
+            ("h100", "h100-sxm5-80gb"),
+            ("H100-NVL", "h100-nvl-94gb"),
+            ("a100-40gb", "a100-sxm4-40gb"),
+            ("A100-80GB", "a100-sxm4-80gb"),
+            ("v100-32gb", "v100-sxm2-32gb"),
+            ("rtx-pro-6000", "rtx-pro-6000-server-96gb"),
+        ] {
+            assert_eq!(find(name).expect(name).key, key);
+        }
+        assert!(matches!(find("a1000"), Err(FindError::Unknown)));
+    }
+
+    #[test]
+    fn a_name_for_two_sizes_of_memory_names_neither() {
+        for (name, memory) in [
+            ("A100", [40, 40, 80, 80].as_slice()),
+            ("v100", &[16, 16, 32]),
+        ] {
+            let Err(FindError::Ambiguous(models)) = find(name) else {
+                panic!("{name} is not ambiguous");
+            };
+            let mut sizes: Vec<_> = models.iter().map(|model| model.memory_gb).collect();
+            sizes.sort_unstable();
+            assert_eq!(sizes, memory);
+        }
+    }
+
+    #[test]
+    fn every_name_is_found_or_ambiguous() {
+        let names = names();
+        assert_eq!(names.iter().filter(|name| **name == "A100").count(), 1);
+        for name in names {
+            assert!(!matches!(find(name), Err(FindError::Unknown)), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_two_cards_share_a_pci_id_or_product() {
+        let mut ids: Vec<_> = MODELS.iter().flat_map(|model| model.pci_ids).collect();
+        let mut products: Vec<_> = MODELS.iter().flat_map(|model| model.products).collect();
+        ids.sort_unstable();
+        products.sort_unstable();
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert!(products.is_sorted_by(|a, b| a < b));
+        assert!(ids.iter().all(|id| *id & 0xFFFF == 0x10DE));
+    }
+
+    #[test]
+    fn generations_follow_the_compute_capability() {
+        use GpuArchitecture::{AdaLovelace, Ampere, Blackwell, Hopper, Pascal, Turing, Volta};
+        for model in MODELS {
+            let ComputeCapability { major, minor } = model.compute_capability;
+            let expected = match (major, minor) {
+                (6, _) => Pascal,
+                (7, 0..5) => Volta,
+                (7, _) => Turing,
+                (8, 0..9) => Ampere,
+                (8, _) => AdaLovelace,
+                (9, _) => Hopper,
+                _ => Blackwell,
+            };
+            assert_eq!(model.architecture, expected, "{}", model.key);
+        }
+    }
+
+    #[test]
+    fn the_reported_memory_is_near_the_name() {
+        for model in MODELS {
+            let (nominal, reported) = (model.memory_gb * 1024, model.memory_mib);
+            // The driver keeps up to 7% for ECC and itself; 141 GB and more are decimal.
+            assert!(
+                reported * 100 >= nominal * 93 && reported <= nominal,
+                "{}",
+                model.key
+            );
+        }
+    }
+
+    #[test]
+    fn mps_limits_depend_on_who_asks() {
+        for (name, card, plugin) in [("P100", 16, 16), ("V100-PCIE", 48, 16), ("T4", 48, 48)] {
+            let model = find(name).expect(name);
+            assert_eq!(
+                (model.mps_max_clients(), model.mps_clients_nvidia_plugin()),
+                (card, plugin)
+            );
+        }
+    }
+}

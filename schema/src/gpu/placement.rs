@@ -1,0 +1,490 @@
+//! Where MIG instances lie on a card, or why they do not fit.
+
+use std::fmt;
+
+use super::mig::{Mig, MigProfile};
+
+/// Where one instance lies on the card's memory axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Placement {
+    /// The first memory slice.
+    pub start: u8,
+    /// How many memory slices.
+    pub size: u8,
+    /// The profile's name.
+    pub profile: &'static str,
+}
+
+/// Why instances do not fit on one card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// What was wanted: `3g.20gb x2 + 1g.5gb x1`.
+    pub wanted: String,
+    /// The first rule it breaks.
+    pub reason: Reason,
+}
+
+/// A rule that a MIG layout can break.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The profile belongs to another card.
+    OtherCard {
+        /// The profile's name.
+        profile: &'static str,
+    },
+    /// More instances of a profile than a card takes of it.
+    TooMany {
+        /// The profile's name.
+        profile: &'static str,
+        /// How many are wanted.
+        wanted: u32,
+        /// How many fit.
+        max: u32,
+    },
+    /// More compute slices than the card has.
+    ComputeSlices {
+        /// How many are wanted.
+        wanted: u32,
+        /// How many there are.
+        have: u32,
+    },
+    /// More memory slices than the card has. Two `3g` take all eight although they leave a compute slice free.
+    MemorySlices {
+        /// How many are wanted.
+        wanted: u32,
+        /// How many there are.
+        have: u32,
+    },
+    /// More than one instance with the card's only set of media extensions.
+    MediaExtensions {
+        /// How many instances want it.
+        wanted: u32,
+    },
+    /// More video decoders than the card has.
+    Decoders {
+        /// How many are wanted.
+        wanted: u32,
+        /// How many there are.
+        have: u32,
+    },
+    /// The sums fit, but no order of the instances does.
+    NoArrangement,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            wanted: layout,
+            reason,
+        } = self;
+        match reason {
+            Reason::OtherCard { profile } => write!(f, "{profile} is not a profile of this card"),
+            Reason::TooMany {
+                profile,
+                wanted,
+                max,
+            } => {
+                write!(
+                    f,
+                    "{profile} x{wanted} is more than the {max} that fit on one card"
+                )
+            }
+            Reason::ComputeSlices { wanted, have } => {
+                write!(f, "{layout} needs {wanted} of {have} compute slices")
+            }
+            Reason::MemorySlices { wanted, have } => {
+                write!(f, "{layout} needs {wanted} of {have} memory slices")
+            }
+            Reason::MediaExtensions { wanted } => {
+                write!(
+                    f,
+                    "{layout} needs the media extensions {wanted} times, a card has them once"
+                )
+            }
+            Reason::Decoders { wanted, have } => {
+                write!(f, "{layout} needs {wanted} of {have} video decoders")
+            }
+            Reason::NoArrangement => {
+                write!(
+                    f,
+                    "{layout} has room in sum, but no arrangement fits the card"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Misfit {}
+
+/// Places instances on an empty card, in the order of the memory axis; the same wish always gets the same answer.
+pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>, Misfit> {
+    let wishes = merge(wanted);
+    if let Some(reason) = broken_rule(mig, &wishes) {
+        return Err(misfit(&wishes, reason));
+    }
+    let mut instances: Vec<&MigProfile> = wishes
+        .iter()
+        .flat_map(|(profile, count)| (0..*count).map(|_| *profile))
+        .collect();
+    // The longest first: they have the fewest places to go. The sort is stable, so equal profiles stay together.
+    instances
+        .sort_by_key(|profile| std::cmp::Reverse((profile.memory_slices, profile.compute_slices)));
+
+    let mut placed = Vec::with_capacity(instances.len());
+    if !search(&instances, &mut placed) {
+        return Err(misfit(&wishes, Reason::NoArrangement));
+    }
+    placed.sort_unstable();
+    Ok(placed)
+}
+
+/// The layout along the memory axis, one cell a memory slice: `|3g.20gb        |1g.5gb|......|`.
+pub fn diagram(placements: &[Placement], mig: &Mig) -> String {
+    let cell = placements.iter().map(narrowest_cell).max().unwrap_or(1);
+    let mut cells = Vec::new();
+    let mut slice = 0;
+    while slice < mig.memory_slices {
+        if let Some(placement) = placements.iter().find(|placement| placement.start == slice) {
+            let width = usize::from(placement.size) * (cell + 1) - 1;
+            cells.push(format!("{:<width$}", placement.profile));
+            slice += placement.size;
+        } else {
+            cells.push(".".repeat(cell));
+            slice += 1;
+        }
+    }
+    format!("|{}|", cells.join("|"))
+}
+
+/// How wide a slice must be drawn for the name of what lies here; the bars between its slices count as room.
+fn narrowest_cell(placement: &Placement) -> usize {
+    (placement.profile.len() + 1).div_ceil(usize::from(placement.size)) - 1
+}
+
+/// One entry a profile, in the order of their first mention, without those that nobody wants.
+fn merge<'a>(wanted: &[(&'a MigProfile, u32)]) -> Vec<(&'a MigProfile, u32)> {
+    let mut merged: Vec<(&MigProfile, u32)> = Vec::new();
+    for &(profile, count) in wanted.iter().filter(|(_, count)| *count > 0) {
+        match merged
+            .iter_mut()
+            .find(|(known, _)| known.name == profile.name)
+        {
+            Some((_, sum)) => *sum = sum.saturating_add(count),
+            None => merged.push((profile, count)),
+        }
+    }
+    merged
+}
+
+/// The rules that need no search. The counts come first, so that the sums after them are small.
+fn broken_rule(mig: &Mig, wishes: &[(&MigProfile, u32)]) -> Option<Reason> {
+    for &(profile, wanted) in wishes {
+        if mig.profile(profile.name).is_none() {
+            return Some(Reason::OtherCard {
+                profile: profile.name,
+            });
+        }
+        if wanted > profile.max_instances {
+            return Some(Reason::TooMany {
+                profile: profile.name,
+                wanted,
+                max: profile.max_instances,
+            });
+        }
+    }
+    let sum = |part: fn(&MigProfile) -> u8| -> u32 {
+        wishes
+            .iter()
+            .map(|(profile, count)| u32::from(part(profile)) * count)
+            .sum()
+    };
+
+    let (wanted, have) = (
+        sum(|profile| profile.compute_slices),
+        u32::from(mig.compute_slices),
+    );
+    if wanted > have {
+        return Some(Reason::ComputeSlices { wanted, have });
+    }
+    let (wanted, have) = (
+        sum(|profile| profile.memory_slices),
+        u32::from(mig.memory_slices),
+    );
+    if wanted > have {
+        return Some(Reason::MemorySlices { wanted, have });
+    }
+    let wanted = sum(|profile| u8::from(profile.media_extensions));
+    if wanted > 1 {
+        return Some(Reason::MediaExtensions { wanted });
+    }
+    let wanted = sum(|profile| profile.decoders);
+    match mig.decoders.map(u32::from) {
+        Some(have) if wanted > have => Some(Reason::Decoders { wanted, have }),
+        _ => None,
+    }
+}
+
+/// Tries every place of the next instance, and of those after it. Instances of one profile are alike, so each one starts
+/// behind the one before: that, and at most seven instances, keeps the search to a few thousand steps.
+fn search(instances: &[&MigProfile], placed: &mut Vec<Placement>) -> bool {
+    let Some(profile) = instances.get(placed.len()) else {
+        return true;
+    };
+    let behind = placed
+        .last()
+        .filter(|last| last.profile == profile.name)
+        .map_or(0, |last| last.start + 1);
+    for &start in profile.starts.iter().filter(|start| **start >= behind) {
+        let candidate = Placement {
+            start,
+            size: profile.memory_slices,
+            profile: profile.name,
+        };
+        if placed.iter().any(|other| overlap(other, &candidate)) {
+            continue;
+        }
+        placed.push(candidate);
+        if search(instances, placed) {
+            return true;
+        }
+        placed.pop();
+    }
+    false
+}
+
+fn overlap(a: &Placement, b: &Placement) -> bool {
+    a.start < b.start + b.size && b.start < a.start + a.size
+}
+
+fn misfit(wishes: &[(&MigProfile, u32)], reason: Reason) -> Misfit {
+    let parts: Vec<_> = wishes
+        .iter()
+        .map(|(profile, count)| format!("{} x{count}", profile.name))
+        .collect();
+    Misfit {
+        wanted: parts.join(" + "),
+        reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{MODELS, find, mig_tables};
+    use super::*;
+
+    type Wish = (&'static str, u32);
+
+    fn try_place(mig: &'static Mig, wishes: &[Wish]) -> Result<Vec<Placement>, Misfit> {
+        let wanted: Vec<_> = wishes
+            .iter()
+            .map(|(name, count)| (mig.profile(name).expect(name), *count))
+            .collect();
+        place(mig, &wanted)
+    }
+
+    fn drawn(mig: &'static Mig, wishes: &[Wish]) -> String {
+        match try_place(mig, wishes) {
+            Ok(placements) => diagram(&placements, mig),
+            Err(misfit) => misfit.to_string(),
+        }
+    }
+
+    /// The layouts that the MIG User Guide and the transcripts show to exist, and those that they show not to.
+    #[test]
+    fn worked_examples() {
+        let (a100, h100, rtx) = (
+            &mig_tables::A100_40GB,
+            &mig_tables::H100_80GB,
+            &mig_tables::RTX_PRO_6000,
+        );
+        let memory = |wanted| Some(Reason::MemorySlices { wanted, have: 8 });
+        let examples: [(&'static Mig, &[Wish], Option<Reason>); 10] = [
+            (a100, &[("3g.20gb", 1), ("2g.10gb", 1), ("1g.5gb", 2)], None),
+            (a100, &[("2g.10gb", 1), ("1g.5gb", 5)], None),
+            (a100, &[("3g.20gb", 2), ("1g.5gb", 1)], memory(9)),
+            (
+                a100,
+                &[("4g.20gb", 1), ("1g.10gb", 2), ("1g.5gb", 1)],
+                memory(9),
+            ),
+            (h100, &[("4g.40gb", 1), ("3g.40gb", 1)], None),
+            (h100, &[("2g.20gb", 3), ("1g.20gb", 1)], None),
+            (h100, &[("3g.40gb", 2), ("1g.10gb", 1)], memory(9)),
+            (h100, &[("2g.20gb", 2), ("1g.20gb", 3)], memory(10)),
+            (rtx, &[("2g.48gb", 1), ("1g.24gb", 2)], None),
+            (
+                rtx,
+                &[("4g.96gb", 1), ("1g.24gb", 1)],
+                Some(Reason::ComputeSlices { wanted: 5, have: 4 }),
+            ),
+        ];
+        for (mig, wishes, reason) in examples {
+            assert_eq!(
+                try_place(mig, wishes).err().map(|misfit| misfit.reason),
+                reason,
+                "{wishes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_profile_fits_as_often_as_its_table_says() {
+        for model in MODELS {
+            let Some(mig) = model.mig else { continue };
+            for profile in mig.profiles {
+                let max = profile.max_instances;
+                assert!(
+                    place(mig, &[(profile, max)]).is_ok(),
+                    "{} {}",
+                    model.key,
+                    profile.name
+                );
+                let misfit = place(mig, &[(profile, max + 1)]).expect_err("one too many");
+                assert!(matches!(misfit.reason, Reason::TooMany { .. }));
+            }
+        }
+    }
+
+    /// Rows of mig-parted's default configuration (NVIDIA/mig-parted@bd7160f4), which its authors test on such cards.
+    #[test]
+    fn the_default_configurations_of_mig_parted_fit() {
+        let rows: [(&str, &[Wish]); 16] = [
+            ("a100-sxm4-40gb", &[("1g.10gb", 4)]),
+            (
+                "a100-pcie-40gb",
+                &[("1g.5gb", 2), ("2g.10gb", 1), ("3g.20gb", 1)],
+            ),
+            ("a100-sxm4-80gb", &[("1g.10gb", 7)]),
+            (
+                "a100-pcie-80gb",
+                &[("1g.10gb", 2), ("2g.20gb", 1), ("3g.40gb", 1)],
+            ),
+            ("a30-24gb", &[("1g.6gb", 2), ("2g.12gb", 1)]),
+            (
+                "h100-sxm5-80gb",
+                &[("1g.10gb", 2), ("2g.20gb", 1), ("3g.40gb", 1)],
+            ),
+            (
+                "h100-nvl-94gb",
+                &[("1g.12gb", 2), ("2g.24gb", 1), ("3g.47gb", 1)],
+            ),
+            (
+                "gh200-96gb",
+                &[("1g.12gb", 2), ("2g.24gb", 1), ("3g.48gb", 1)],
+            ),
+            (
+                "h200-sxm5-141gb",
+                &[("1g.18gb", 2), ("2g.35gb", 1), ("3g.71gb", 1)],
+            ),
+            ("h200-nvl-141gb", &[("1g.18gb", 7)]),
+            (
+                "b200-sxm6-180gb",
+                &[("1g.23gb", 2), ("2g.45gb", 1), ("3g.90gb", 1)],
+            ),
+            (
+                "b300-sxm6-270gb",
+                &[("1g.34gb", 2), ("2g.67gb", 1), ("3g.135gb", 1)],
+            ),
+            (
+                "gb200-186gb",
+                &[("1g.23gb", 2), ("2g.47gb", 1), ("3g.93gb", 1)],
+            ),
+            (
+                "gb300-279gb",
+                &[("1g.35gb", 2), ("2g.70gb", 1), ("3g.139gb", 1)],
+            ),
+            (
+                "rtx-pro-6000-server-96gb",
+                &[("1g.24gb", 2), ("2g.48gb", 1)],
+            ),
+            ("rtx-pro-6000-server-96gb", &[("2g.48gb-me", 2)]),
+        ];
+        for (model, wishes) in rows {
+            let mig = find(model).expect(model).mig.expect("a card with MIG");
+            assert!(try_place(mig, wishes).is_ok(), "{model} {wishes:?}");
+        }
+    }
+
+    /// On these tables the sums decide: an exhaustive search by the tables' authors found no exception either.
+    #[test]
+    fn what_fits_in_sum_has_an_arrangement() {
+        let mig = &mig_tables::A100_40GB;
+        let mut fits = 0;
+        for code in 0..8 * 2 * 5 * 4 * 3 * 2 * 2 {
+            let mut rest = code;
+            let wanted: Vec<_> = mig
+                .profiles
+                .iter()
+                .map(|profile| {
+                    let count = rest % (profile.max_instances + 1);
+                    rest /= profile.max_instances + 1;
+                    (profile, count)
+                })
+                .collect();
+            match place(mig, &wanted) {
+                Ok(placements) => {
+                    fits += 1;
+                    assert!(placements.is_sorted_by(|a, b| a.start + a.size <= b.start));
+                }
+                Err(misfit) => assert_ne!(misfit.reason, Reason::NoArrangement, "{misfit}"),
+            }
+        }
+        assert!(fits > 100);
+    }
+
+    #[test]
+    fn one_instance_gets_the_media_extensions() {
+        let misfit = try_place(&mig_tables::A30, &[("1g.6gb+me", 1), ("2g.12gb+me", 1)]);
+        assert_eq!(
+            misfit.expect_err("two sets").to_string(),
+            "1g.6gb+me x1 + 2g.12gb+me x1 needs the media extensions 2 times, a card has them once",
+        );
+    }
+
+    #[test]
+    fn all_decoders_go_only_with_none() {
+        let rtx = &mig_tables::RTX_PRO_6000;
+        assert_eq!(
+            drawn(rtx, &[("1g.24gb+me.all", 1), ("1g.24gb", 1)]),
+            "1g.24gb+me.all x1 + 1g.24gb x1 needs 5 of 4 video decoders",
+        );
+        assert!(try_place(rtx, &[("1g.24gb+me.all", 1), ("1g.24gb-me", 3)]).is_ok());
+    }
+
+    #[test]
+    fn a_wish_in_two_parts_is_one_wish() {
+        assert_eq!(
+            drawn(&mig_tables::A100_40GB, &[("3g.20gb", 2), ("3g.20gb", 1)]),
+            "3g.20gb x3 is more than the 2 that fit on one card",
+        );
+        assert_eq!(
+            drawn(
+                &mig_tables::A100_40GB,
+                &[("3g.20gb", 2), ("2g.10gb", 0), ("1g.5gb", 1)]
+            ),
+            "3g.20gb x2 + 1g.5gb x1 needs 9 of 8 memory slices",
+        );
+    }
+
+    #[test]
+    fn a_profile_of_another_card_is_refused() {
+        let other = mig_tables::H200_141GB
+            .profile("1g.18gb")
+            .expect("a profile");
+        let misfit = place(&mig_tables::A30, &[(other, 1)]).expect_err("not an A30's");
+        assert_eq!(misfit.to_string(), "1g.18gb is not a profile of this card");
+    }
+
+    #[test]
+    fn layouts_are_drawn_to_scale() {
+        assert_eq!(
+            drawn(&mig_tables::A100_40GB, &[("1g.5gb", 2), ("3g.20gb", 1)]),
+            "|3g.20gb                    |1g.5gb|1g.5gb|......|......|",
+        );
+        assert_eq!(
+            drawn(&mig_tables::H100_80GB, &[("4g.40gb", 1), ("3g.40gb", 1)]),
+            "|4g.40gb|3g.40gb|",
+        );
+        assert_eq!(drawn(&mig_tables::A30, &[]), "|.|.|.|.|");
+    }
+}
