@@ -1,6 +1,16 @@
 //! A compiler for GPU clusters.
+//!
+//! ```text
+//! Source ─parse→ Document ─decode→ Config ─resolve→ Cluster ─check→ Checked ─lower→ Plan ─audit→ Audited ─emit→ Tree
+//! ```
 
+pub mod chart;
+pub mod check;
+pub mod cloud;
 pub mod diag;
+pub mod model;
 pub mod node;
+pub mod plan;
 pub mod source;
+pub mod tree;
 pub mod yaml;

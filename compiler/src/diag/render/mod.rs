@@ -1,1 +1,1 @@
-
+//! Findings as text for people and data for tools.

@@ -1,0 +1,79 @@
+//! The cluster as gpuc understands it: names bound to facts, defaults filled in, consequences drawn.
+//!
+//! Everything that several parts of the output must agree on is computed once, in [`resolve`](crate::resolve), and read
+//! from here: what a pool offers, which taints its nodes have, what must tolerate them, how many GPUs there are.
+
+mod known;
+mod pool;
+mod sharing;
+mod version;
+
+pub use known::Known;
+pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
+pub use sharing::{MigGpu, Offer, Sharing};
+pub use version::{KubernetesVersion, SUPPORTED};
+
+use std::sync::Arc;
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{Autoscaler, DevicePlugin, GpuCluster};
+
+use crate::cloud::Cloud;
+use crate::node::Because;
+
+/// The label that every node of a pool has, with the pool's name. Autoscalers know it before a node exists.
+pub const POOL_LABEL: &str = "gpuc.dev/pool";
+
+/// The label and taint of a pool that is for somebody.
+pub const DEDICATED_TO: &str = "gpuc.dev/dedicated-to";
+
+/// A cluster.
+#[derive(Clone)]
+pub struct Cluster {
+    /// What the user wrote.
+    pub written: Arc<GpuCluster>,
+    /// Its name.
+    pub name: Spanned<String>,
+    /// Its Kubernetes version.
+    pub kubernetes: Known<Spanned<KubernetesVersion>>,
+    /// The cloud it runs on.
+    pub cloud: &'static dyn Cloud,
+    /// Who adds and removes nodes.
+    pub autoscaler: Spanned<Autoscaler>,
+    /// Its pools, in the order they were written.
+    pub pools: Vec<Pool>,
+    /// What was filled in, for `gpuc expand`.
+    pub filled: Vec<Filled>,
+}
+
+/// A value that nobody wrote, and why it is what it is.
+#[derive(Clone, Debug)]
+pub struct Filled {
+    /// The keys and indexes that lead to it: `nodePools`, `1`, `os`, `family`.
+    pub path: Vec<String>,
+    /// The value.
+    pub value: serde_json::Value,
+    /// Why.
+    pub because: Because,
+}
+
+impl Cluster {
+    /// The pools with GPUs, as far as that is known.
+    pub fn gpu_pools(&self) -> impl Iterator<Item = (&Pool, &PoolGpus)> {
+        self.pools
+            .iter()
+            .filter_map(|pool| Some((pool, pool.gpus.get()?.as_ref()?)))
+    }
+
+    /// The pools whose GPUs this plugin advertises.
+    pub fn pools_advertised_by(&self, plugin: DevicePlugin) -> impl Iterator<Item = &Pool> {
+        self.gpu_pools()
+            .map(|(pool, _)| pool)
+            .filter(move |pool| pool.plugin.value == plugin)
+    }
+
+    /// The pool of this name.
+    pub fn pool(&self, name: &str) -> Option<&Pool> {
+        self.pools.iter().find(|pool| pool.name.value == name)
+    }
+}

@@ -1,0 +1,29 @@
+//! Kubernetes versions.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// A minor version of Kubernetes 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KubernetesVersion(pub u8);
+
+/// The versions gpuc compiles for: the oldest whose API it writes, to the newest whose schema it is tested against.
+///
+/// Source: k8s-openapi 0.29 (features v1_33 to v1_37); kubernetes-validate 1.37.0, 2026-11-21.
+pub const SUPPORTED: RangeInclusive<KubernetesVersion> =
+    KubernetesVersion(33)..=KubernetesVersion(37);
+
+impl KubernetesVersion {
+    /// Reads `1.34`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let minor = text.strip_prefix("1.")?;
+        let digits = minor.len() <= 2 && minor.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| minor.parse().ok().map(Self)).flatten()
+    }
+}
+
+impl fmt::Display for KubernetesVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1.{}", self.0)
+    }
+}

@@ -1,0 +1,350 @@
+//! What to do, as data: the only thing that the audit and the emitters know.
+
+use std::collections::BTreeMap;
+
+use crate::node::{Node, Origin};
+
+/// Everything that becomes of a cluster.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The cluster's name: the folder of the tree.
+    pub cluster: String,
+    /// What scripts do in the cloud or on hosts.
+    pub provisioning: Provisioning,
+    /// Kubernetes objects, one a file.
+    pub objects: Vec<Object>,
+    /// Helm releases.
+    pub releases: Vec<Release>,
+    /// What `verify.sh` looks for.
+    pub expectations: Vec<Expectation>,
+    /// What the tree's README says.
+    pub summary: Summary,
+}
+
+/// What scripts do in the cloud or on hosts.
+#[derive(Clone, Debug)]
+pub struct Provisioning {
+    /// Programs that the scripts need.
+    pub tools: Vec<&'static str>,
+    /// What must hold before a script does anything.
+    pub identity: Vec<IdentityCheck>,
+    /// What there shall be, in the order of creation.
+    pub resources: Vec<Resource>,
+    /// How `verify.sh` gets a kubeconfig of its own.
+    pub credentials: Credentials,
+    /// Other files for `cloud/`, such as eksctl's ClusterConfig.
+    pub files: Vec<File>,
+}
+
+/// A file that is not a script of resources.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Its path below `cloud/`.
+    pub path: String,
+    /// What it holds.
+    pub contents: Contents,
+    /// Why it is there.
+    pub origin: Origin,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug)]
+pub enum Contents {
+    /// A YAML document.
+    Yaml(Node),
+    /// A shell script: everything after the header, with every value of the user's already one quoted word.
+    Script(String),
+    /// Text as it is.
+    Text(String),
+}
+
+/// A question whose answer must be this before a script does anything.
+#[derive(Clone, Debug)]
+pub struct IdentityCheck {
+    /// What is asked for: `AWS account`.
+    pub what: &'static str,
+    /// The command that answers on standard output.
+    pub ask: Command,
+    /// The answer wanted.
+    pub want: String,
+    /// What to do when it is another.
+    pub otherwise: String,
+}
+
+/// How to get a kubeconfig for the cluster.
+#[derive(Clone, Debug)]
+pub enum Credentials {
+    /// A command that writes to `$KUBECONFIG`.
+    Fetch(Command),
+    /// A context that the user's kubeconfig has.
+    Context(String),
+}
+
+/// A command: the program and its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command(pub Vec<Word>);
+
+/// One argument of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// This text, whatever is in it.
+    Text(String),
+    /// What a jq program makes of the resource as it was observed; `$want` is the wanted value of the field, as JSON.
+    Observed(String),
+    /// The path of a file in `cloud/`, wherever the script is called from.
+    Beside(String),
+}
+
+impl Command {
+    /// A command of words.
+    pub fn new<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Self {
+        Self(
+            words
+                .into_iter()
+                .map(|word| Word::Text(word.into()))
+                .collect(),
+        )
+    }
+
+    /// Adds words.
+    #[must_use]
+    pub fn with<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+        self.0.extend(Self::new(words).0);
+        self
+    }
+
+    /// Adds a word that is known only when the script runs.
+    #[must_use]
+    pub fn with_word(mut self, word: Word) -> Self {
+        self.0.push(word);
+        self
+    }
+}
+
+/// A kind of resource in a cloud, with the one table that says what becomes of a change.
+///
+/// The script writer, the stop before a replacement and the impact of a diff all read it.
+#[derive(Debug)]
+pub struct ResourceKind {
+    /// What people call it: `EKS node group`.
+    pub name: &'static str,
+    /// Its fields.
+    pub fields: &'static [FieldKind],
+}
+
+/// A field of a resource.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FieldKind {
+    /// Its name in messages: `machine type`.
+    pub name: &'static str,
+    /// The jq program that reads it from the observed resource, so that it equals the wanted value when nothing differs.
+    pub read: &'static str,
+    /// The flag that sets it at creation, where there is one.
+    pub create: Option<&'static str>,
+    /// What becomes of a change.
+    pub change: Change,
+    /// Where that stands: repository, path and revision, or URL and date.
+    pub source: &'static str,
+}
+
+/// What becomes of a change of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// No node is touched.
+    InPlace,
+    /// Nodes are added or removed.
+    Resizes,
+    /// Nodes are drained and made again; the script does it only with `--allow-disruption`.
+    Rolls {
+        /// What happens, in words.
+        reason: &'static str,
+    },
+    /// It cannot be changed: the script stops.
+    Replaces {
+        /// Why, in words.
+        reason: &'static str,
+    },
+}
+
+/// Something that shall be in the cloud.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// What it is.
+    pub kind: &'static ResourceKind,
+    /// Its name in the cloud.
+    pub name: String,
+    /// The script that makes it, without `.sh`: `cluster`, `pool-train`.
+    pub script: String,
+    /// One line on what it is, for the head of its script.
+    pub about: String,
+    /// How to see it, as JSON on standard output.
+    pub observe: Observe,
+    /// How to make it.
+    pub create: Vec<Command>,
+    /// Its fields, in the order they are compared and changed.
+    pub fields: Vec<Field>,
+    /// How to remove it.
+    pub delete: Vec<Command>,
+    /// Why it is there.
+    pub origin: Origin,
+}
+
+/// How to see a resource.
+#[derive(Clone, Debug)]
+pub struct Observe {
+    /// The command that prints it as JSON.
+    pub command: Command,
+    /// What standard error says when it is not there, as an extended regular expression. Any other failure stops the
+    /// script.
+    pub absent: &'static str,
+}
+
+/// A wanted value.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Which field.
+    pub kind: &'static FieldKind,
+    /// The value, as its `read` program would print it.
+    pub want: serde_json::Value,
+    /// The commands that change it; empty where it cannot be changed.
+    pub update: Vec<Command>,
+    /// Why it is this value.
+    pub origin: Origin,
+}
+
+/// A Kubernetes object.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The part of the cluster it belongs to: the folder below `manifests/`.
+    pub component: String,
+    /// What it is called.
+    pub identity: Identity,
+    /// The object.
+    pub node: Node,
+}
+
+/// What a Kubernetes object is called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    /// The API group and version.
+    pub api_version: String,
+    /// The kind.
+    pub kind: String,
+    /// The namespace, for what has one.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl Object {
+    /// An object. Its identity is read from the object itself, so that they cannot differ.
+    pub fn new(component: &str, object: &impl serde::Serialize, origin: Origin) -> Self {
+        let node = Node::typed(object, origin);
+        let text = |node: &Node, key: &str| {
+            let text = node.get(key).and_then(Node::text);
+            text.map(str::to_owned)
+        };
+        let metadata = node.get("metadata").cloned();
+        let metadata = metadata.expect("every object of ours has metadata");
+        let identity = Identity {
+            api_version: text(&node, "apiVersion").expect("every object of ours has a version"),
+            kind: text(&node, "kind").expect("every object of ours has a kind"),
+            namespace: text(&metadata, "namespace"),
+            name: text(&metadata, "name").expect("every object of ours has a name"),
+        };
+        Self {
+            component: component.to_owned(),
+            identity,
+            node,
+        }
+    }
+}
+
+/// A Helm release.
+#[derive(Clone, Debug)]
+pub struct Release {
+    /// The release's name.
+    pub name: String,
+    /// The chart.
+    pub chart: &'static crate::chart::Chart,
+    /// The namespace.
+    pub namespace: String,
+    /// The values.
+    pub values: Node,
+}
+
+/// Something that `verify.sh` looks for in the cluster.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// The pool.
+    pub pool: String,
+    /// The label selector of its nodes.
+    pub selector: BTreeMap<String, String>,
+    /// The fewest nodes.
+    pub min_nodes: u32,
+    /// How many of each resource a node has.
+    pub allocatable: BTreeMap<String, u32>,
+    /// The DaemonSet that serves it, as namespace and name, where gpuc's does.
+    pub daemon_set: Option<(String, String)>,
+    /// What a test pod tolerates, as Kubernetes writes it.
+    pub tolerations: Vec<serde_json::Value>,
+    /// The runtime class of a test pod, where it needs one.
+    pub runtime_class: Option<String>,
+}
+
+/// What the tree's README says.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct Summary {
+    /// The cloud and place, in words.
+    pub place: String,
+    /// The Kubernetes version.
+    pub kubernetes: String,
+    /// The pools.
+    pub pools: Vec<PoolSummary>,
+    /// What is to be known before it is applied, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A pool in words and numbers.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct PoolSummary {
+    /// Its name.
+    pub name: String,
+    /// Its machine, in words.
+    pub machine: String,
+    /// Its GPUs, in words; empty without.
+    pub gpus: String,
+    /// How GPUs are shared, in words.
+    pub sharing: String,
+    /// Where the slices of a GPU lie, drawn.
+    pub layout: Vec<String>,
+    /// The fewest nodes.
+    pub min_nodes: u32,
+    /// The most nodes.
+    pub max_nodes: u32,
+    /// GPUs at the fewest nodes.
+    pub min_gpus: u64,
+    /// GPUs at the most nodes.
+    pub max_gpus: u64,
+    /// What it offers.
+    pub resources: Vec<ResourceSummary>,
+    /// Its taints, as `key=value:Effect`.
+    pub taints: Vec<String>,
+    /// Who installs the driver, in words.
+    pub driver: String,
+    /// Who advertises the GPUs, in words.
+    pub plugin: String,
+}
+
+/// A resource in words and numbers.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct ResourceSummary {
+    /// Its name.
+    pub name: String,
+    /// How many on a node.
+    pub per_node: u32,
+    /// How many at the fewest nodes.
+    pub min: u64,
+    /// How many at the most nodes.
+    pub max: u64,
+}
