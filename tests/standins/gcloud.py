@@ -3,7 +3,7 @@
 import os
 
 from . import gke_pool
-from .cli import BOOL, VALUE, LIST, REPEAT, Command, Refused, Tool, Unsupported, flags
+from .cli import BOOL, REPEAT, VALUE, Command, Refused, Tool, Unsupported, flags
 from .cli import public, query, show, table
 
 DEFAULT_VERSION = "1.33.5-gke.1080000"
