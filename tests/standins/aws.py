@@ -307,7 +307,8 @@ def describe_groups(call):
         group = held["autoScalingGroups"].get(name)
         if group is None:
             continue
-        sizes = held["nodegroups"][group["_nodegroup"]]["scalingConfig"]
+        owner = held["nodegroups"].get(group["_nodegroup"]) or held["unmanaged"][group["_nodegroup"]]
+        sizes = owner["scalingConfig"]
         tags = [{"ResourceId": name, "ResourceType": "auto-scaling-group", "Key": key, "Value": value,
                  "PropagateAtLaunch": True} for key, value in sorted(group["_tags"].items())]
         found.append({"AutoScalingGroupName": name, "MinSize": sizes["minSize"],

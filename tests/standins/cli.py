@@ -95,7 +95,7 @@ def main(tool):
     name, rest = _find(tool, argv)
     command = tool.commands.get(name)
     call = Call(name, [], {}, {}, bool(command and command.mutates))
-    rc = 0
+    rc = 1  # what a crash of the stand-in itself exits with
     try:
         if command is None:
             raise Unsupported(f"{tool.name} {' '.join(argv)}")
