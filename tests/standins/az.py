@@ -447,8 +447,10 @@ def _tables(name, command):
 
 
 _GLOBAL = flags("only-show-errors verbose debug", "subscription output query")
-_NAMED = flags("no-wait yes", "resource-group name")
-_INPOOL = _NAMED | flags("", "cluster-name")
+_NAMED = flags("", "resource-group name")
+_WAITED = _NAMED | flags("no-wait")
+_CONFIRMED = _WAITED | flags("yes")
+_INPOOL = _WAITED | flags("", "cluster-name")
 _AUTOSCALING = flags("enable-cluster-autoscaler disable-cluster-autoscaler"
                      " update-cluster-autoscaler", "min-count max-count")
 _POOL_UPDATE = _AUTOSCALING | flags("", " ".join(
@@ -460,7 +462,12 @@ _POOL_ADD = {**_POOL_UPDATE, **flags(
 for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
     del _POOL_ADD[_flag]
 _AKS = flags("enable-oidc-issuer enable-workload-identity enable-managed-identity", "", "tags")
-_AKS_ADD = _POOL_ADD | _AKS | flags(
+# What only node pools have, and aks create does not take for its first pool.
+_POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
+                    " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"
+                    " undrainable-node-behavior")
+_FIRST_POOL = {flag: kind for flag, kind in _POOL_ADD.items() if flag not in _POOLS_ONLY}
+_AKS_ADD = _FIRST_POOL | _AKS | flags(
     "generate-ssh-keys no-ssh-key", "location nodepool-name node-resource-group nodepool-taints"
     " network-plugin network-plugin-mode network-dataplane tier", "nodepool-labels")
 _GROUP = flags("", "name location", "tags")
@@ -471,11 +478,11 @@ _COMMANDS = {
     "group exists": (group_exists, False, _GROUP, _GROUP_ALIASES),
     "group create": (create_group, True, _GROUP, _GROUP_ALIASES),
     "aks show": (show_cluster, False, _NAMED, {}),
-    "aks create": (create_cluster, True, _NAMED | _AKS_ADD, _AKS_ALIASES),
-    "aks update": (update_cluster, True, _NAMED | _AKS, {}),
-    "aks upgrade": (upgrade_cluster, True, _NAMED | flags(
+    "aks create": (create_cluster, True, _CONFIRMED | _AKS_ADD, _AKS_ALIASES),
+    "aks update": (update_cluster, True, _CONFIRMED | _AKS, {}),
+    "aks upgrade": (upgrade_cluster, True, _CONFIRMED | flags(
         "control-plane-only", "kubernetes-version"), _AKS_ALIASES),
-    "aks delete": (delete_cluster, True, _NAMED, {}),
+    "aks delete": (delete_cluster, True, _CONFIRMED, {}),
     "aks get-credentials": (get_credentials, False, _NAMED | flags(
         "admin overwrite-existing", "context file"), {"-a": "--admin", "-f": "--file"}),
     "aks nodepool show": (show_pool, False, _INPOOL, _POOL_ALIASES),
@@ -484,7 +491,7 @@ _COMMANDS = {
     "aks nodepool update": (update_pool, True, _INPOOL | _POOL_UPDATE, _POOL_ALIASES),
     "aks nodepool scale": (scale_pool, True, _INPOOL | flags("", "node-count"), _POOL_ALIASES),
     "aks nodepool upgrade": (upgrade_pool, True, _INPOOL | flags(
-        "", "kubernetes-version max-surge"), _POOL_ALIASES),
+        "yes", "kubernetes-version max-surge"), _POOL_ALIASES),
     "aks nodepool delete": (delete_pool, True, _INPOOL, _POOL_ALIASES),
 }
 

@@ -364,7 +364,15 @@ _CLUSTER = flags(
     " enable-dataplane-v2 enable-image-streaming enable-multi-networking",
     "release-channel workload-pool logging monitoring addons autoscaling-profile timeout",
 )
-_CREATE = _CLUSTER | gke_pool.CREATE_FLAGS | flags("", "cluster-version network subnetwork")
+# What only node pools have, and clusters create does not take for its first pool.
+_POOLS_ONLY = flags(
+    "enable-blue-green-upgrade enable-surge-upgrade enable-fast-socket enable-queued-provisioning"
+    " flex-start",
+    "additional-node-network additional-pod-network cluster max-run-duration node-pool-soak-duration"
+    " standard-rollout-policy windows-os-version",
+)
+_FIRST_POOL = {f: kind for f, kind in gke_pool.CREATE_FLAGS.items() if f not in _POOLS_ONLY}
+_CREATE = _CLUSTER | _FIRST_POOL | flags("", "cluster-version network subnetwork")
 _POOL = _WHERE | flags("", "cluster")
 _COMMANDS = {
     "version": (version, False, {}),

@@ -459,6 +459,17 @@ class RealTables(Case):
         super().setUp()
         self.env["GPUC_FLAG_TABLES"] = TABLES
 
+    def test_the_built_in_flags_are_real(self):
+        code = ("from standins import az, cli, gcloud\n"
+                "for tool in (gcloud.TOOL, az.TOOL):\n"
+                "    for name, command in tool.commands.items():\n"
+                "        real = tool.tables(name, command)\n"
+                "        extra = sorted(set(command.flags) - set(real[0])) if real else []\n"
+                "        extra and print(tool.name, name, *extra)\n")
+        done = subprocess.run(["python3", "-c", code], env=self.env, cwd=HERE.parent, text=True,
+                              capture_output=True, check=True)
+        self.assertEqual("", done.stdout)
+
     def test_gcloud(self):
         where = ("--project=p", "--zone=us-central1-a")
         self.run_tool("gcloud container clusters create c --enable-shielded-nodes --num-nodes=1 --quiet", *where)
