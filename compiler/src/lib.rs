@@ -1,1 +1,3 @@
-//! x
+//! The compiler: one cluster file in, a tree of scripts, values and manifests out.
+
+pub mod cloud;
