@@ -45,7 +45,9 @@ pub(super) fn model(
     let keys: Vec<_> = candidates.iter().map(|model| model.key).collect();
     let message = format!("`{name}` is several cards");
     let draft = report.draft(&codes::GPU_MODEL_AMBIGUOUS, name.span, message);
-    Err(draft.help(format!("write one of {}", listed(&keys, 8))).emit())
+    Err(draft
+        .help(format!("write one of {}", listed(&keys, 8)))
+        .emit())
 }
 
 fn unknown(name: &Spanned<String>, report: &mut Report) -> Reported {
@@ -70,7 +72,9 @@ fn unknown(name: &Spanned<String>, report: &mut Report) -> Reported {
 fn other_vendor(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    if starts(&["mi1", "mi2", "mi3", "mi4", "instinct", "radeon", "amd", "v620", "v520"]) {
+    if starts(&[
+        "mi1", "mi2", "mi3", "mi4", "instinct", "radeon", "amd", "v620", "v520",
+    ]) {
         Some("it is AMD's")
     } else if starts(&["gaudi", "habana", "hl-", "intel", "max-1", "flex-1"]) {
         Some("it is Intel's")
@@ -131,9 +135,15 @@ fn attached(
     let reason = match cloud.attach(machine, model, request.per_node.value) {
         Some(Ok(())) => return requested(pool, report),
         Some(Err(reason)) => reason,
-        None => format!("{} sells GPUs only as part of a machine type", cloud.facts().name),
+        None => format!(
+            "{} sells GPUs only as part of a machine type",
+            cloud.facts().name
+        ),
     };
-    let message = format!("`{machine}` cannot have {} x {}", request.per_node, model.key);
+    let message = format!(
+        "`{machine}` cannot have {} x {}",
+        request.per_node, model.key
+    );
     Err(report
         .draft(&codes::GPU_CANNOT_BE_ATTACHED, request.model.span, message)
         .label(machine.span, reason)

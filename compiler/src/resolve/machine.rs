@@ -59,7 +59,9 @@ fn named(
             let draft = report.draft(&codes::MACHINE_UNKNOWN, name.span, message);
             let draft = match near {
                 Some(near) => draft
-                    .help(format!("did you mean `{near}`? otherwise it is taken for a machine without GPUs"))
+                    .help(format!(
+                        "did you mean `{near}`? otherwise it is taken for a machine without GPUs"
+                    ))
                     .replace(name.span, near),
                 None => draft.help("it is taken for a machine without GPUs"),
             };
@@ -99,13 +101,21 @@ fn picked(
         .filter(|machine| offers(machine, model))
         .collect();
     with_model.sort_by_key(|machine| (machine.vcpus, machine.memory_mib, machine.name));
-    let found = with_model.iter().find(|machine| machine.gpus.count == wanted);
+    let found = with_model
+        .iter()
+        .find(|machine| machine.gpus.count == wanted);
     let Some(machine) = found else {
         let facts = cloud.facts();
-        let message = format!("{} has no machine with {wanted} x {}", facts.name, model.key);
+        let message = format!(
+            "{} has no machine with {wanted} x {}",
+            facts.name, model.key
+        );
         let draft = report.draft(&codes::NO_MACHINE_HAS_GPUS, request.model.span, message);
         let draft = draft.label(request.per_node.span, "this many on a node");
-        let mut counts: Vec<_> = with_model.iter().map(|machine| machine.gpus.count).collect();
+        let mut counts: Vec<_> = with_model
+            .iter()
+            .map(|machine| machine.gpus.count)
+            .collect();
         counts.sort_unstable();
         counts.dedup();
         let counts: Vec<_> = counts.iter().map(ToString::to_string).collect();
@@ -115,7 +125,10 @@ fn picked(
             models.dedup();
             draft.help(format!("it has {}", listed(&models, 30)))
         } else {
-            draft.help(format!("it has machines with {} of them", counts.join(", ")))
+            draft.help(format!(
+                "it has machines with {} of them",
+                counts.join(", ")
+            ))
         };
         return Err(draft.emit());
     };

@@ -46,10 +46,7 @@ pub fn resolve(config: Arc<GpuCluster>, report: &mut Report) -> Cluster {
     }
 }
 
-fn kubernetes(
-    written: &Spanned<String>,
-    report: &mut Report,
-) -> Known<Spanned<KubernetesVersion>> {
+fn kubernetes(written: &Spanned<String>, report: &mut Report) -> Known<Spanned<KubernetesVersion>> {
     let (oldest, newest) = (SUPPORTED.start(), SUPPORTED.end());
     let Some(version) = KubernetesVersion::parse(written) else {
         let message = format!("`{written}` is not a Kubernetes version");
@@ -61,7 +58,11 @@ fn kubernetes(
     };
     if !SUPPORTED.contains(&version) {
         let message = format!("Kubernetes {version} is not supported");
-        let draft = report.draft(&codes::KUBERNETES_VERSION_UNSUPPORTED, written.span, message);
+        let draft = report.draft(
+            &codes::KUBERNETES_VERSION_UNSUPPORTED,
+            written.span,
+            message,
+        );
         let nearest = if version < *oldest { oldest } else { newest };
         let draft = draft
             .help(format!("gpuc compiles for {oldest} to {newest}"))
@@ -106,7 +107,9 @@ impl Defaults {
 
     fn fill_pool(&mut self, pool: usize, keys: &[&str], value: &impl Serialize, because: Because) {
         let head = ["nodePools".to_owned(), pool.to_string()];
-        let path = head.into_iter().chain(keys.iter().map(|key| (*key).to_owned()));
+        let path = head
+            .into_iter()
+            .chain(keys.iter().map(|key| (*key).to_owned()));
         self.fill(path, value, because);
     }
 }

@@ -1,7 +1,7 @@
 //! A pool, from what was written to what follows.
 
-use gpuc_schema::config::{DevicePlugin, GpuCluster, OsFamily};
 use gpuc_schema::Spanned;
+use gpuc_schema::config::{DevicePlugin, GpuCluster, OsFamily};
 
 use super::{Defaults, gpus, machine, nodes, offers, sharing, taints};
 use crate::cloud::Cloud;
@@ -130,14 +130,20 @@ fn labels(pool: &Pool) -> Vec<Label> {
     let dedicated = pool.written.dedicated_to.iter().map(|whom| Label {
         key: DEDICATED_TO.to_owned(),
         value: whom.value.clone(),
-        origin: Origin::rule([whom.span], "a dedicated pool's nodes say whom they are for"),
+        origin: Origin::rule(
+            [whom.span],
+            "a dedicated pool's nodes say whom they are for",
+        ),
     });
     let written = pool.written.labels.iter().map(|(key, value)| Label {
         key: key.value.clone(),
         value: value.value.clone(),
         origin: Origin::made([key.span, value.span], Because::Written),
     });
-    std::iter::once(name).chain(dedicated).chain(written).collect()
+    std::iter::once(name)
+        .chain(dedicated)
+        .chain(written)
+        .collect()
 }
 
 fn selector(pool: &Pool) -> Vec<Label> {

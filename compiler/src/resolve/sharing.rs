@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use gpuc_schema::Spanned;
 use gpuc_schema::config::{GpuLayout, MigSharing, NodePool, Sharing as Written};
 use gpuc_schema::gpu::placement::{self, Placement};
 use gpuc_schema::gpu::{GpuModel, Mig, MigProfile};
-use gpuc_schema::Spanned;
 
 use super::codes;
 use super::suggest::{listed, nearest};
@@ -102,7 +102,10 @@ fn layout(
     }
     placement::place(mig, &wanted).map_err(|misfit| {
         let first = &entry.layout[0].profile;
-        let message = format!("these slices do not fit on one {}: {misfit}", gpus.model.key);
+        let message = format!(
+            "these slices do not fit on one {}: {misfit}",
+            gpus.model.key
+        );
         report
             .draft(&codes::MIG_LAYOUT_IMPOSSIBLE, first.span, message)
             .label(gpus.chosen, "the card is chosen here")
@@ -177,7 +180,8 @@ fn indexes(
             _ => {
                 let message = format!("`{part}` does not name GPUs of a node");
                 let draft = report.draft(&codes::MIG_GPUS_UNREADABLE, written.span, message);
-                let help = format!("a node has GPUs 0 to {last}: write \"0-{last}\", or leave `gpus` out");
+                let help =
+                    format!("a node has GPUs 0 to {last}: write \"0-{last}\", or leave `gpus` out");
                 return Err(draft.help(help).emit());
             }
         }

@@ -17,7 +17,11 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// Names as a sentence lists them, at most `most` of them.
 pub(super) fn listed(names: &[&str], most: usize) -> String {
-    let shown: Vec<_> = names.iter().take(most).map(|name| format!("`{name}`")).collect();
+    let shown: Vec<_> = names
+        .iter()
+        .take(most)
+        .map(|name| format!("`{name}`"))
+        .collect();
     let rest = names.len().saturating_sub(most);
     match rest {
         0 => shown.join(", "),

@@ -8,7 +8,8 @@ use crate::node::{Because, Origin};
 /// The taints that follow from the pool itself.
 pub(super) fn of(pool: &Pool) -> Vec<PoolTaint> {
     let mut taints = Vec::new();
-    let written = pool.written.taints.iter().map(|taint| PoolTaint {
+    let written = pool.written.taints.iter().map(|taint| &taint.value);
+    let written = written.map(|taint| PoolTaint {
         key: taint.key.value.clone(),
         value: taint.value.value.clone(),
         effect: taint.effect.value,
@@ -46,7 +47,10 @@ pub(super) fn tolerations(taints: &[PoolTaint]) -> Vec<Toleration> {
         key: taint.key.clone(),
         value: taint.value.clone(),
         effect: taint.effect,
-        origin: Origin::rule([taint.span], "what must run on a tainted node tolerates its taint"),
+        origin: Origin::rule(
+            [taint.span],
+            "what must run on a tainted node tolerates its taint",
+        ),
     };
     taints.iter().filter(keeps_away).map(toleration).collect()
 }
