@@ -1,2 +1,3 @@
 //! x
+mod cli;
 fn main() {}
