@@ -83,7 +83,9 @@ impl Lock {
     /// Reads a lock. The error says in words what is wrong; the caller names the file.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.lines().any(|line| line.starts_with("<<<<<<<")) {
-            return Err("it has conflict markers of a merge; take either side, then build again".to_owned());
+            return Err(
+                "it has conflict markers of a merge; take either side, then build again".to_owned(),
+            );
         }
         let lock: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let paths = lock.files.keys().chain(lock.pending.keys());
@@ -122,7 +124,10 @@ impl Lock {
     /// Whether the file is as gpuc wrote it, or was about to.
     pub fn wrote(&self, path: &str, digest: &str) -> bool {
         self.files.get(path).is_some_and(|known| known == digest)
-            || self.pending.get(path).is_some_and(|known| known.contains(digest))
+            || self
+                .pending
+                .get(path)
+                .is_some_and(|known| known.contains(digest))
     }
 
     /// Every path that gpuc owns.
@@ -190,7 +195,17 @@ mod tests {
 
     #[test]
     fn a_lock_that_leads_out_of_its_folder_is_refused() {
-        for path in ["../a", "/etc/passwd", "a/../../b", "a//b", "./a", "", "gpuc.lock.json", "a\\b", "x/.gpuc-tmp-1"] {
+        for path in [
+            "../a",
+            "/etc/passwd",
+            "a/../../b",
+            "a//b",
+            "./a",
+            "",
+            "gpuc.lock.json",
+            "a\\b",
+            "x/.gpuc-tmp-1",
+        ] {
             let mut files = lock(&[]);
             files.files.insert(path.to_owned(), digest(b""));
             let error = Lock::parse(&files.to_json()).expect_err(path);
@@ -205,7 +220,10 @@ mod tests {
             ("", "EOF"),
             ("<<<<<<< ours\n{}", "conflict markers"),
             ("{\"gpuc\": 1}", "invalid type"),
-            ("{\"gpuc\": \"1\", \"input\": \"\", \"files\": {}, \"more\": 1}", "unknown field `more`"),
+            (
+                "{\"gpuc\": \"1\", \"input\": \"\", \"files\": {}, \"more\": 1}",
+                "unknown field `more`",
+            ),
         ] {
             let error = Lock::parse(text).expect_err(text);
             assert!(error.contains(part), "{error}");
@@ -217,8 +235,17 @@ mod tests {
         let old = lock(&[("a", "1"), ("b", "1"), ("same", "s")]);
         let new = lock(&[("a", "2"), ("c", "2"), ("same", "s")]);
         let intent = new.intent(Some(&old));
-        for (path, text) in [("a", "1"), ("a", "2"), ("b", "1"), ("c", "2"), ("same", "s")] {
-            assert!(intent.wrote(path, &digest(text.as_bytes())), "{path} {text}");
+        for (path, text) in [
+            ("a", "1"),
+            ("a", "2"),
+            ("b", "1"),
+            ("c", "2"),
+            ("same", "s"),
+        ] {
+            assert!(
+                intent.wrote(path, &digest(text.as_bytes())),
+                "{path} {text}"
+            );
         }
         assert!(!intent.wrote("a", &digest(b"3")) && !intent.pending.contains_key("same"));
         let third = lock(&[("a", "3")]).intent(Some(&intent));
