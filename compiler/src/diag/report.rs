@@ -64,6 +64,14 @@ impl Report {
             && (!primary.is_written() || std::iter::once(primary).chain(spans).any(inside))
     }
 
+    /// Adds a finished finding, unless it speaks of a made-up value.
+    pub fn push(&mut self, diagnostic: Diagnostic) -> Reported {
+        if !self.is_poisoned(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+        Reported(())
+    }
+
     /// All findings.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
@@ -137,9 +145,6 @@ impl Draft<'_> {
 
     /// Reports it, and answers the proof.
     pub fn emit(self) -> Reported {
-        if !self.report.is_poisoned(&self.diagnostic) {
-            self.report.diagnostics.push(self.diagnostic);
-        }
-        Reported(())
+        self.report.push(self.diagnostic)
     }
 }

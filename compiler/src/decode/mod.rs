@@ -1,0 +1,1 @@
+//! A tree to the types of the configuration.
