@@ -14,8 +14,9 @@ pub use unions::UNIONS;
 pub use world::{Files, ReadError, World};
 
 use crate::diag::Report;
-use crate::node::Node;
+use crate::node::{Node, Value};
 use crate::source::{Sources, Span};
+use crate::yaml::core_schema::Core;
 use crate::yaml::{self, Document};
 
 /// How many files a document may build upon, one naming the next.
@@ -186,7 +187,12 @@ impl Loader<'_> {
 /// The base that a document in the file at `path` names. What is no text is left to the decoder.
 fn wish(root: &Node, path: &str) -> Option<Wish> {
     let base = root.get("base")?;
-    let text = base.text().filter(|text| !text.is_empty())?;
+    let Value::Scalar(scalar) = &base.value else {
+        return None;
+    };
+    let Core::Text(text) = scalar.core() else {
+        return None;
+    };
     Some(Wish {
         path: path::beside(path, text),
         span: base.span(),

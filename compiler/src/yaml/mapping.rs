@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::build::{Abandoned, Builder};
 use super::codes;
-use super::core_schema::{Core, read};
 use crate::diag::Report;
 use crate::node::{Entry, Node, Scalar, Value};
 use crate::source::Span;
@@ -36,7 +35,7 @@ impl Mapping {
             }
             return;
         };
-        if plain && text.is_empty() && read(&text, plain) == Core::Null {
+        if plain && key_span.start == key_span.end {
             report
                 .draft(
                     &codes::KEY_NOT_TEXT,

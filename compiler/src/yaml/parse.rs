@@ -240,7 +240,7 @@ mod tests {
             ids("a: 1\na: 2\nb: [{c: 1, c: 2}]\n"),
             ["GPUC0004", "GPUC0004"]
         );
-        assert_eq!(ids("? [a]\n: 1\n{a: 1}: 2\n"), ["GPUC0005", "GPUC0005"]);
+        assert_eq!(ids("? [a]\n: 1\n{a: 1}: 2\nb: {: 3}\n"), ["GPUC0005"; 3]);
         assert_eq!(ids("a: *none\nb: &b [*b]\n"), ["GPUC0006", "GPUC0006"]);
         assert_eq!(ids("a: 1\n<<: text\n"), ["GPUC0007"]);
         assert_eq!(
