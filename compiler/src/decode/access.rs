@@ -20,7 +20,7 @@ use gpuc_schema::spanned::SPANNED;
 
 /// The items of a list.
 pub(super) struct Items<'de, 'p> {
-    items: std::iter::Enumerate<slice::Iter<'de, Node>>,
+    left: std::iter::Enumerate<slice::Iter<'de, Node>>,
     path: &'p Path<'p>,
     run: &'p Run<'p>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Items<'de, 'p> {
 impl<'de, 'p> Items<'de, 'p> {
     pub(super) fn new(of: Cursor<'de, 'p>, items: &'de [Node]) -> Self {
         Self {
-            items: items.iter().enumerate(),
+            left: items.iter().enumerate(),
             path: of.path,
             run: of.run,
         }
@@ -42,7 +42,7 @@ impl<'de> SeqAccess<'de> for Items<'de, '_> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Problem> {
-        let Some((index, node)) = self.items.next() else {
+        let Some((index, node)) = self.left.next() else {
             return Ok(None);
         };
         let path = self.path.index(index);
@@ -96,15 +96,13 @@ impl<'de> MapAccess<'de> for Keys<'de, '_> {
             None => true,
         };
         self.value = self.entries.find(is_known);
-        match self.value {
-            Some(entry) => seed.deserialize(Key { entry }).map(Some),
-            None => {
-                let missing = self.missing.pop();
-                missing
-                    .map(|field| seed.deserialize(StrDeserializer::new(field)))
-                    .transpose()
-            }
+        if let Some(entry) = self.value {
+            return seed.deserialize(Key { entry }).map(Some);
         }
+        let missing = self.missing.pop();
+        missing
+            .map(|field| seed.deserialize(StrDeserializer::new(field)))
+            .transpose()
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Problem> {

@@ -149,7 +149,7 @@ impl Choice<'_, '_> {
     }
 }
 
-impl<'de, 'p> EnumAccess<'de> for Choice<'de, 'p> {
+impl<'de> EnumAccess<'de> for Choice<'de, '_> {
     type Error = Problem;
     type Variant = Self;
 

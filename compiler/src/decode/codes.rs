@@ -279,13 +279,13 @@ help.
 
 Give gpuc the right file. Each document of a file starts with `apiVersion: gpuc.dev/v1alpha1` and `kind: GpuCluster`.
 ",
-    bad: r#"apiVersion: eksctl.io/v1alpha5
+    bad: r"apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
 metadata: {name: demo, region: us-east-1}
 managedNodeGroups:
   - name: gpu
     instanceType: g6.xlarge
-"#,
+",
     good: GOOD,
 };
 

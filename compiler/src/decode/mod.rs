@@ -9,6 +9,7 @@ mod access;
 mod choice;
 pub mod codes;
 mod cursor;
+mod deserialize;
 mod identity;
 mod learned;
 mod made_up;
