@@ -124,25 +124,21 @@ fn check_keys(
     entries: &[Entry],
     fields: &'static [&'static str],
 ) -> Vec<&'static str> {
+    let has = |field: &str| entries.iter().any(|entry| entry.key == field);
+    let absent: Vec<&str> = fields.iter().copied().filter(|field| !has(field)).collect();
     let mut meant = BTreeSet::new();
     for entry in entries {
         if !fields.contains(&entry.key.as_str()) {
-            let free: Vec<&str> = fields
-                .iter()
-                .copied()
-                .filter(|field| !entries.iter().any(|other| other.key == *field))
-                .collect();
-            let near = nearest(&entry.key, &free);
+            let near = nearest(&entry.key, &absent);
             meant.extend(near);
             unknown_key(of, entry, near, fields);
         }
     }
-    let has = |field: &str| entries.iter().any(|entry| entry.key == field);
     let missing: Vec<&str> = of
         .run
         .learned
         .required(fields)
-        .filter(|field| !has(field))
+        .filter(|field| absent.contains(field))
         .collect();
     for field in &missing {
         if !meant.contains(field) {

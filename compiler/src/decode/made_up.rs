@@ -15,7 +15,7 @@ use gpuc_schema::spanned::SPANNED;
 #[derive(Clone, Copy)]
 pub(super) struct MadeUp;
 
-impl<'de> IntoDeserializer<'de, Problem> for MadeUp {
+impl IntoDeserializer<'_, Problem> for MadeUp {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {

@@ -56,8 +56,9 @@ pub fn decode<T: DeserializeOwned>(root: &Node, report: &mut Report) -> Option<T
             Ok(value) => return run.finish(report).then_some(value),
             Err(problem) => {
                 let noted = run.into_noted();
+                let why = problem.to_string();
                 if !learned.add(problem) {
-                    noted.finish(report);
+                    noted.give_up(root, &why, report);
                     return None;
                 }
             }

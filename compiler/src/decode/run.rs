@@ -4,8 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::MOST_PROBLEMS;
+use super::codes;
 use super::learned::Learned;
 use crate::diag::{Code, Draft, Report};
+use crate::node::Node;
 use crate::source::Span;
 
 /// One pass.
@@ -82,6 +84,17 @@ impl<'l> Run<'l> {
 }
 
 impl Noted {
+    /// Hands over what was found before a type refused even what was made up for it.
+    pub(super) fn give_up(self, root: &Node, why: &str, report: &mut Report) {
+        if self.report.diagnostics().is_empty() {
+            let message = format!("the document cannot be used: {}", short(why));
+            report
+                .draft(&codes::WRONG_TYPE, root.span(), message)
+                .emit();
+        }
+        self.finish(report);
+    }
+
     pub(super) fn finish(mut self, report: &mut Report) -> bool {
         let complete = self.more == 0;
         let found = std::mem::take(self.report.diagnostics_mut());

@@ -346,6 +346,48 @@ fn fixes_mend_what_they_say() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+#[test]
+fn types_with_rules_of_their_own_are_heard() {
+    use std::num::NonZeroU32;
+
+    let parse = |text: &str| {
+        let (mut sources, mut report) = (Sources::default(), Report::default());
+        let id = sources.add("a.yaml", text);
+        let root = yaml::parse(&sources, id, &mut report).remove(0).root;
+        (root, report, sources)
+    };
+    let (root, mut report, sources) = parse("[0, 2, 0]");
+    let numbers = decode::<Vec<NonZeroU32>>(&root, &mut report).expect("numbers");
+    assert_eq!(
+        numbers
+            .iter()
+            .map(|number| number.get())
+            .collect::<Vec<_>>(),
+        [1, 2, 1]
+    );
+    let places = report
+        .diagnostics()
+        .iter()
+        .map(|found| sources.locate(found.primary.span));
+    assert_eq!(
+        places
+            .flatten()
+            .map(|(_, at)| at.column)
+            .collect::<Vec<_>>(),
+        [2, 8]
+    );
+
+    let (root, mut report, _) = parse("a");
+    assert!(decode::<i128>(&root, &mut report).is_none());
+    assert!(report.has_errors());
+    let (root, mut report, _) = parse("{a: [1, x, {b: 1.5}], c: ~}");
+    let json = decode::<serde_json::Value>(&root, &mut report).expect("JSON");
+    assert_eq!(
+        json,
+        serde_json::json!({"a": [1, "x", {"b": 1.5}], "c": null})
+    );
+}
+
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,200}") {

@@ -18,7 +18,6 @@ pub struct Report {
 
 impl Report {
     /// Starts a finding. Nothing is reported until [`Draft::emit`].
-    #[must_use]
     pub fn draft(
         &mut self,
         code: &'static Code,

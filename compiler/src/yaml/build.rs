@@ -20,13 +20,24 @@ pub(super) enum Abandoned {
     File,
 }
 
+/// What an anchor names.
+struct Anchored {
+    node: Node,
+    /// How many nodes it has.
+    size: usize,
+    /// How many levels it has below itself.
+    height: usize,
+}
+
 /// What a document's tree is built with.
 pub(super) struct Builder<'t, 'r> {
     pub(super) parser: Events<'t>,
     source: u32,
     pub(super) report: &'r mut Report,
-    /// What anchors name, by the parser's number for them, with the number of its nodes.
-    anchors: BTreeMap<usize, (Node, usize)>,
+    /// What anchors name, by the parser's number for them.
+    anchors: BTreeMap<usize, Anchored>,
+    /// How many findings there may be before the rest of the file is left unread.
+    most_findings: usize,
     /// How many nodes there are.
     nodes: usize,
     /// How many of them are copies.
@@ -38,10 +49,11 @@ impl<'t, 'r> Builder<'t, 'r> {
         Self {
             parser,
             source,
-            report,
             anchors: BTreeMap::new(),
+            most_findings: report.diagnostics().len() + limits::FINDINGS,
             nodes: 0,
             copies: 0,
+            report,
         }
     }
 
@@ -71,6 +83,9 @@ impl<'t, 'r> Builder<'t, 'r> {
         if depth > limits::DEPTH {
             return Err(report_depth(span, self.report));
         }
+        if self.report.diagnostics().len() >= self.most_findings {
+            return Err(Abandoned::File);
+        }
         let nodes_before = self.nodes;
         self.count(1, span)?;
         let (node, anchor) = match event {
@@ -94,7 +109,7 @@ impl<'t, 'r> Builder<'t, 'r> {
                 let value = tag::apply(tag.as_deref(), entries, span, self.report);
                 (Node::written(value, span), anchor)
             }
-            Event::Alias(anchor) => return self.alias(anchor, span),
+            Event::Alias(anchor) => return self.alias(anchor, span, depth),
             Event::UnresolvedAlias(name) => {
                 let message = format!("no anchor `&{name}` stands before the alias `*{name}`");
                 return Ok(self.hole(span, message));
@@ -104,7 +119,12 @@ impl<'t, 'r> Builder<'t, 'r> {
         if anchor != 0 {
             let size = self.nodes - nodes_before;
             self.count_copies(size, span)?;
-            self.anchors.insert(anchor, (node.clone(), size));
+            let anchored = Anchored {
+                node: node.clone(),
+                size,
+                height: height(&node),
+            };
+            self.anchors.insert(anchor, anchored);
         }
         Ok(node)
     }
@@ -138,8 +158,8 @@ impl<'t, 'r> Builder<'t, 'r> {
         loop {
             let (event, span) = self.next()?;
             if event == Event::MappingEnd {
-                let entries = mapping.finish(self)?;
-                return Ok((Value::Mapping(entries), extent(style, last, span)));
+                let entries = Value::Mapping(mapping.finish(self.report));
+                return Ok((entries, extent(style, last, span)));
             }
             let key = self.node(event, span, depth + 1)?;
             let (event, span) = self.next()?;
@@ -154,18 +174,20 @@ impl<'t, 'r> Builder<'t, 'r> {
     }
 
     /// A copy of what an anchor names.
-    fn alias(&mut self, anchor: usize, span: Span) -> Result<Node, Abandoned> {
-        let Some((_, size)) = self.anchors.get(&anchor) else {
+    fn alias(&mut self, anchor: usize, span: Span, depth: usize) -> Result<Node, Abandoned> {
+        let Some(anchored) = self.anchors.get(&anchor) else {
             return Ok(self.hole(
                 span,
                 "an alias stands inside of what it stands for".to_owned(),
             ));
         };
-        let size = *size;
+        let size = anchored.size;
+        if depth + anchored.height > limits::DEPTH {
+            return Err(report_depth(span, self.report));
+        }
         self.count_copies(size, span)?;
         self.count(size - 1, span)?;
-        let (node, _) = &self.anchors[&anchor];
-        let mut node = node.clone();
+        let mut node = self.anchors[&anchor].node.clone();
         use_at(&mut node, span);
         Ok(node)
     }
@@ -217,6 +239,16 @@ fn extent(style: StructureStyle, last: Span, end: Span) -> u32 {
         StructureStyle::Flow => end.end,
         StructureStyle::Block => last.end,
     }
+}
+
+/// How many levels a node has below itself.
+fn height(node: &Node) -> usize {
+    let below = match &node.value {
+        Value::Scalar(_) => return 0,
+        Value::Sequence(items) => items.iter().map(height).max(),
+        Value::Mapping(entries) => entries.iter().map(|entry| height(&entry.value)).max(),
+    };
+    1 + below.unwrap_or_default()
 }
 
 /// Says of a copied tree where it is used.

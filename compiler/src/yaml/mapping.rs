@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::build::{Abandoned, Builder};
 use super::codes;
 use crate::diag::Report;
 use crate::node::{Entry, Node, Scalar, Value};
@@ -72,9 +71,9 @@ impl Mapping {
     }
 
     /// The entries, with those under `<<` after them. What the mapping says itself wins, then what is merged first.
-    pub(super) fn finish(mut self, builder: &mut Builder<'_, '_>) -> Result<Vec<Entry>, Abandoned> {
+    pub(super) fn finish(mut self, report: &mut Report) -> Vec<Entry> {
         let Some(merged) = self.merged.take() else {
-            return Ok(self.entries);
+            return self.entries;
         };
         let span = merged.span();
         let parts = match merged.value {
@@ -85,8 +84,7 @@ impl Mapping {
             let part_span = part.span();
             let Value::Mapping(entries) = part.value else {
                 if !matches!(part.value, Value::Scalar(Scalar::Null)) {
-                    builder
-                        .report
+                    report
                         .draft(
                             &codes::MERGE_NOT_MAPPING,
                             part_span,
@@ -108,6 +106,6 @@ impl Mapping {
                 }
             }
         }
-        Ok(self.entries)
+        self.entries
     }
 }

@@ -19,6 +19,8 @@ pub mod limits {
     pub const NODES: usize = 1_000_000;
     /// Nodes of one file that anchors keep and aliases copy.
     pub const COPIES: usize = 200_000;
+    /// Findings of one file, before the rest is left unread.
+    pub const FINDINGS: usize = 100;
     /// Documents of one file that are broken, before the rest is left unread.
     pub const BROKEN_DOCUMENTS: usize = 20;
 }

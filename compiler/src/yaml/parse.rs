@@ -48,11 +48,14 @@ pub fn read_text(path: &str, bytes: &[u8]) -> Result<String, String> {
     if bytes.len() > limits::BYTES {
         return Err(format!("`{path}`: {}", too_many_bytes(bytes.len())));
     }
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(format!("`{path}` is UTF-16; save it as UTF-8"));
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.to_owned()),
         Err(error) => {
             let good = &bytes[..error.valid_up_to()];
-            let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+            let line = good.split(|byte| *byte == b'\n').count();
             Err(format!(
                 "`{path}` is not UTF-8 text: byte {} (on line {line}) is 0x{:02x}",
                 good.len(),
@@ -148,6 +151,8 @@ pub(super) fn report_depth(span: Span, report: &mut Report) -> Abandoned {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -269,16 +274,37 @@ mod tests {
         let mut laughs = String::from("a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
         for level in 1..30 {
             let below = vec![format!("*a{}", level - 1); 10].join(", ");
-            laughs.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+            writeln!(laughs, "a{level}: &a{level} [{below}]").expect("text");
         }
         assert_eq!(ids(&laughs), ["GPUC0003"]);
-        let many: String = (0..50_000)
-            .map(|number| format!("key{number}: 1\n"))
-            .collect();
+        let mut many = String::new();
+        for number in 0..50_000 {
+            writeln!(many, "key{number}: 1").expect("text");
+        }
         assert_eq!(ids(&many), [""; 0]);
         assert_eq!(
             ids(&format!("a: &a 1\nb: [{}]\n", "*a, ".repeat(250_000))),
             ["GPUC0003"]
+        );
+    }
+
+    #[test]
+    fn aliases_do_not_make_trees_deeper_than_they_may_be() {
+        let mut text = format!("a0: &a0 {}1{}\n", "[".repeat(40), "]".repeat(40));
+        for level in 1..9 {
+            let (open, close) = ("[".repeat(40), "]".repeat(40));
+            writeln!(text, "a{level}: &a{level} {open}*a{}{close}", level - 1).expect("text");
+        }
+        assert_eq!(ids(&text), ["GPUC0003"]);
+    }
+
+    #[test]
+    fn a_file_full_of_mistakes_is_not_read_to_its_end() {
+        assert_eq!(ids(&"- *none\n".repeat(100_000)).len(), limits::FINDINGS);
+        assert_eq!(ids(&"a: 1\n".repeat(100_000)).len(), limits::FINDINGS);
+        assert_eq!(
+            ids(&"--- [\n".repeat(100_000)).len(),
+            limits::BROKEN_DOCUMENTS
         );
     }
 
