@@ -1,0 +1,4 @@
+//! x
+pub(super) fn readme(_: &crate::plan::Plan) -> String {
+    String::new()
+}
