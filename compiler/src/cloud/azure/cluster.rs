@@ -1,0 +1,318 @@
+//! The resource group and the cluster: what `az group` and `az aks` make, compare and change.
+
+use gpuc_schema::config::{AzureCreate, AzureTier};
+use serde_json::{Map, Value, json};
+
+use super::pool::{cleared, first_pool, pairs};
+use super::{az, cluster_name, created, pool, section, system_pool};
+use crate::model::Cluster;
+use crate::node::{Because, Origin};
+use crate::plan::{
+    Change, Command, Credentials, Field, FieldKind, IdentityCheck, Observe, Provisioning, Resource,
+    ResourceKind,
+};
+
+/// A resource group. It may be the user's own and hold other things: it is made when it is missing, never changed and
+/// never deleted, so there is nothing to compare.
+pub static GROUP: ResourceKind = ResourceKind {
+    name: "resource group",
+    fields: &[],
+};
+
+/// An AKS cluster.
+pub static CLUSTER: ResourceKind = ResourceKind {
+    name: "AKS cluster",
+    fields: &[
+        LOCATION,
+        NETWORK,
+        PRIVATE,
+        VERSION,
+        TIER,
+        ISSUER,
+        WORKLOAD_IDENTITY,
+        TAGS,
+    ],
+};
+
+const UPDATE: &str = "azure-cli 2.91.0, az aks update";
+
+const LOCATION: FieldKind = FieldKind {
+    name: "location",
+    read: r#".location | ascii_downcase | gsub(" "; "")"#,
+    create: Some("--location"),
+    change: Change::Replaces {
+        reason: "a cluster stays in the location where it was made",
+    },
+    source: "learn.microsoft.com/azure/aks, 2026-11-21",
+};
+const NETWORK: FieldKind = FieldKind {
+    name: "network",
+    read: "[.networkProfile.networkPlugin, .networkProfile.networkPluginMode]",
+    create: Some("--network-plugin"),
+    change: Change::Replaces {
+        reason: "another network plugin would reimage every node of every pool; migrate the cluster by hand",
+    },
+    source: UPDATE,
+};
+const PRIVATE: FieldKind = FieldKind {
+    name: "private API server",
+    read: ".apiServerAccessProfile.enablePrivateCluster // false",
+    create: Some("--enable-private-cluster"),
+    change: Change::Replaces {
+        reason: "whether the API server is private is fixed when the cluster is made, unless it is in the cluster's own network",
+    },
+    source: UPDATE,
+};
+const VERSION: FieldKind = FieldKind {
+    name: "Kubernetes version",
+    read: r#".kubernetesVersion | split(".")[:2] | join(".")"#,
+    create: Some("--kubernetes-version"),
+    change: Change::InPlace,
+    source: "azure-cli 2.91.0, az aks upgrade --control-plane-only",
+};
+const TIER: FieldKind = FieldKind {
+    name: "tier",
+    read: r#"[(.sku.tier // "Free" | ascii_downcase), .supportPlan // "KubernetesOfficial"]"#,
+    create: Some("--tier"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const ISSUER: FieldKind = FieldKind {
+    name: "OIDC issuer",
+    read: ".oidcIssuerProfile.enabled // false",
+    create: Some("--enable-oidc-issuer"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const WORKLOAD_IDENTITY: FieldKind = FieldKind {
+    name: "workload identity",
+    read: ".securityProfile.workloadIdentity.enabled // false",
+    create: Some("--enable-workload-identity"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const TAGS: FieldKind = FieldKind {
+    name: "tags",
+    read: "(.tags // {})",
+    create: Some("--tags"),
+    change: Change::InPlace,
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
+};
+
+/// What to make: the group and the cluster where gpuc makes them, then the pools.
+pub fn provision(cluster: &Cluster) -> Provisioning {
+    let mut resources = Vec::new();
+    if let Some(create) = created(cluster) {
+        resources.push(group(cluster));
+        resources.push(aks(cluster, create));
+    }
+    let pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
+    resources.extend(pools.map(|pool| pool::resource(cluster, pool)));
+    Provisioning {
+        tools: vec!["az", "jq"],
+        identity: vec![identity(cluster)],
+        resources,
+        credentials: credentials(cluster),
+        files: Vec::new(),
+    }
+}
+
+fn identity(cluster: &Cluster) -> IdentityCheck {
+    let subscription = section(&cluster.written).subscription.value.clone();
+    let ask = Command::new(["az", "account", "show", "--subscription", &subscription]);
+    IdentityCheck {
+        what: "Azure subscription",
+        ask: ask.with(["--query", "id", "--output", "tsv"]),
+        otherwise: format!(
+            "run `az login` with an account that can see subscription {subscription}"
+        ),
+        want: subscription,
+    }
+}
+
+/// `az` writes to the file that `KUBECONFIG` names when no `--file` is given (azure-cli 2.91.0, `acs/custom.py`).
+fn credentials(cluster: &Cluster) -> Credentials {
+    let name = cluster_name(cluster);
+    let command = az(&cluster.written, &["aks", "get-credentials"]);
+    Credentials::Fetch(command.with(["--name", name, "--overwrite-existing"]))
+}
+
+fn group(cluster: &Cluster) -> Resource {
+    let section = section(&cluster.written);
+    let name = &section.resource_group;
+    let az = |verb: &str| {
+        Command::new(["az", "group", verb])
+            .with(["--subscription", &section.subscription])
+            .with(["--name", name])
+    };
+    Resource {
+        kind: &GROUP,
+        name: name.value.clone(),
+        script: "cluster".to_owned(),
+        about: format!("The resource group {name}, made when it is missing."),
+        observe: Observe {
+            command: az("show").with(["--output", "json"]),
+            absent: "\\(ResourceGroupNotFound\\)",
+        },
+        create: vec![
+            az("create")
+                .with(["--location", &section.location])
+                .with(["--output", "none"]),
+        ],
+        fields: Vec::new(),
+        delete: Vec::new(),
+        origin: Origin::made([name.span], Because::Written),
+    }
+}
+
+fn aks(cluster: &Cluster, create: &AzureCreate) -> Resource {
+    let az = |words: &[&str]| az(&cluster.written, words).with(["--name", &cluster.name]);
+    let section = section(&cluster.written);
+    Resource {
+        kind: &CLUSTER,
+        name: cluster.name.value.clone(),
+        script: "cluster".to_owned(),
+        about: format!("The AKS cluster {} with its first pool.", cluster.name),
+        observe: Observe {
+            command: az(&["aks", "show"]).with(["--output", "json"]),
+            absent: "\\(Resource(Group)?NotFound\\)",
+        },
+        create: vec![creation(cluster, create, az(&["aks", "create"]))],
+        fields: fields(cluster, create),
+        delete: vec![az(&["aks", "delete"]).with(["--yes", "--output", "none"])],
+        origin: Origin::made([section.cluster.span, cluster.name.span], Because::Written),
+    }
+}
+
+/// No key pair is written to the user's home, and no question is asked: `az` would ask before it lets the cluster into a
+/// subnet of the user's.
+fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Command {
+    let version = cluster.kubernetes.sure().to_string();
+    let mut command = command
+        .with(["--location", &section(&cluster.written).location])
+        .with(["--kubernetes-version", &version])
+        .with(tier_words(create))
+        .with(["--enable-managed-identity", "--no-ssh-key", "--yes"])
+        .with(["--network-plugin", "azure"])
+        .with(["--network-plugin-mode", "overlay"])
+        .with(["--output", "none"]);
+    if create.private_cluster.value {
+        command = command.with(["--enable-private-cluster"]);
+    }
+    if create.workload_identity.value {
+        command = command.with(["--enable-oidc-issuer", "--enable-workload-identity"]);
+    }
+    let tags = pairs(&tags(cluster));
+    if !tags.is_empty() {
+        command = command.with(["--tags"]).with(tags);
+    }
+    let first = system_pool(cluster)
+        .unwrap_or_else(|| unreachable!("GPUC2705 rejects clusters without a system pool"));
+    command.with(first_pool(cluster, first))
+}
+
+fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
+    let section = section(&cluster.written);
+    let field = |kind: &'static FieldKind, want: Value, span, update: Vec<Command>| Field {
+        kind,
+        want,
+        update,
+        origin: Origin::made([section.cluster.span, span], Because::Written),
+    };
+    let az = |words: &[&str]| {
+        let command = az(&cluster.written, words).with(["--name", &cluster.name]);
+        command.with(["--output", "none"])
+    };
+    let update = |flags: &[&str]| vec![az(&["aks", "update"]).with(flags.iter().copied())];
+    let version = cluster.kubernetes.sure();
+    let upgrade = az(&["aks", "upgrade", "--control-plane-only", "--yes"])
+        .with(["--kubernetes-version", &version.to_string()]);
+    let tags = tags(cluster);
+    let set_tags = az(&["aks", "update"])
+        .with(["--tags"])
+        .with(cleared(pairs(&tags)));
+
+    let mut fields = vec![
+        field(
+            &LOCATION,
+            json!(section.location.value),
+            section.location.span,
+            Vec::new(),
+        ),
+        field(
+            &NETWORK,
+            json!(["azure", "overlay"]),
+            section.cluster.span,
+            Vec::new(),
+        ),
+        field(
+            &PRIVATE,
+            json!(create.private_cluster.value),
+            create.private_cluster.span,
+            Vec::new(),
+        ),
+        field(
+            &VERSION,
+            json!(version.to_string()),
+            version.span,
+            vec![upgrade],
+        ),
+        field(
+            &TIER,
+            json!([tier(create), support_plan(create)]),
+            create.tier.span,
+            vec![az(&["aks", "update"]).with(tier_words(create))],
+        ),
+    ];
+    let identity = create.workload_identity;
+    // An OIDC issuer cannot be taken away again; without workload identity nobody asks for one.
+    if identity.value {
+        let issuer = update(&["--enable-oidc-issuer"]);
+        fields.push(field(&ISSUER, json!(true), identity.span, issuer));
+    }
+    let switch = if identity.value {
+        "--enable-workload-identity"
+    } else {
+        "--disable-workload-identity"
+    };
+    fields.push(field(
+        &WORKLOAD_IDENTITY,
+        json!(identity.value),
+        identity.span,
+        update(&[switch]),
+    ));
+    let span = section.cluster.span;
+    fields.push(field(&TAGS, Value::Object(tags), span, vec![set_tags]));
+    fields
+}
+
+fn tier(create: &AzureCreate) -> &'static str {
+    match create.tier.value {
+        AzureTier::Free => "free",
+        AzureTier::Standard => "standard",
+        AzureTier::Premium => "premium",
+    }
+}
+
+/// Long-term support is what the premium tier is for.
+fn support_plan(create: &AzureCreate) -> &'static str {
+    match create.tier.value {
+        AzureTier::Premium => "AKSLongTermSupport",
+        AzureTier::Free | AzureTier::Standard => "KubernetesOfficial",
+    }
+}
+
+fn tier_words(create: &AzureCreate) -> [&'static str; 4] {
+    [
+        "--tier",
+        tier(create),
+        "--k8s-support-plan",
+        support_plan(create),
+    ]
+}
+
+fn tags(cluster: &Cluster) -> Map<String, Value> {
+    let tags = section(&cluster.written).tags.iter();
+    tags.map(|(key, value)| (key.value.clone(), json!(value.value)))
+        .collect()
+}
