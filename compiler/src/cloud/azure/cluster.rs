@@ -14,13 +14,13 @@ use crate::plan::{
 
 /// A resource group. It may be the user's own and hold other things: it is made when it is missing, never changed and
 /// never deleted, so there is nothing to compare.
-pub static GROUP: ResourceKind = ResourceKind {
+pub(super) static GROUP: ResourceKind = ResourceKind {
     name: "resource group",
     fields: &[],
 };
 
 /// An AKS cluster.
-pub static CLUSTER: ResourceKind = ResourceKind {
+pub(super) static CLUSTER: ResourceKind = ResourceKind {
     name: "AKS cluster",
     fields: &[
         LOCATION,
@@ -100,7 +100,7 @@ const TAGS: FieldKind = FieldKind {
 };
 
 /// What to make: the group and the cluster where gpuc makes them, then the pools.
-pub fn provision(cluster: &Cluster) -> Provisioning {
+pub(super) fn provision(cluster: &Cluster) -> Provisioning {
     let mut resources = Vec::new();
     if let Some(create) = created(cluster) {
         resources.push(group(cluster));

@@ -20,7 +20,7 @@ const PROFILES: [(&str, u32); 5] = [
 ];
 
 /// The layouts that AKS can make of a card: the value of the flag, the profile, and how many of it on each GPU.
-pub fn layouts(mig: &Mig) -> impl Iterator<Item = (&'static str, &'static MigProfile, u32)> {
+pub(super) fn layouts(mig: &Mig) -> impl Iterator<Item = (&'static str, &'static MigProfile, u32)> {
     let profiles = mig.profiles;
     PROFILES.into_iter().filter_map(move |(flag, id)| {
         let profile = profiles.iter().find(|profile| profile.smi_id == id)?;
@@ -29,13 +29,13 @@ pub fn layouts(mig: &Mig) -> impl Iterator<Item = (&'static str, &'static MigPro
 }
 
 /// Whether AKS, and not the GPU Operator's MIG manager, cuts this pool's GPUs. Without AKS's driver it cannot.
-pub fn is_cut_by_aks(pool: &Pool) -> bool {
+pub(super) fn is_cut_by_aks(pool: &Pool) -> bool {
     matches!(pool.sharing.get(), Some(Sharing::Mig { .. }))
         && pool.driver.value == DriverOwner::Preinstalled
 }
 
 /// The value of the flag that gives this pool its layout. `None` where there is nothing to cut, or no such value.
-pub fn flag(pool: &Pool) -> Option<&'static str> {
+pub(super) fn flag(pool: &Pool) -> Option<&'static str> {
     let Some(Sharing::Mig { gpus, .. }) = pool.sharing.get() else {
         return None;
     };

@@ -8,6 +8,8 @@ pub mod names;
 mod os;
 mod pool;
 mod rules;
+#[cfg(test)]
+mod testing;
 
 use gpuc_schema::config::{
     Autoscaler, Azure as Section, AzureCluster, AzureCreate, Capacity, CloudSection, DevicePlugin,
@@ -31,7 +33,7 @@ const SPOT: &str = "kubernetes.azure.com/scalesetpriority";
 ///
 /// Whoever advertises GPUs here runs in the cluster: AKS's own device plugin comes with its managed GPU pools, a preview
 /// for which azure-cli 2.91.0 has no flag without an extension, and which the cluster autoscaler cannot scale
-/// (MicrosoftDocs/azure-aks-docs `articles/aks/aks-managed-gpu-nodes.md`, 2026-11-21). A driver by a DaemonSet of ours is
+/// (MicrosoftDocs/azure-aks-docs `articles/aks/aks-managed-gpu-nodes.md`, 2026-11-21). A driver by `daemonSet` is
 /// not offered either: `--gpu-driver none` leaves NVIDIA's container runtime out too, and only the GPU Operator brings both.
 static FACTS: Facts = Facts {
     key: "azure",

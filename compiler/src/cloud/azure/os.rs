@@ -11,7 +11,7 @@ use crate::cloud::{Injection, OsFacts, RuntimeClass};
 use crate::model::KubernetesVersion;
 
 /// The node images, the default first.
-pub static OS: &[OsFacts] = &[
+pub(super) static OS: &[OsFacts] = &[
     image(OsFamily::Ubuntu, 33, 37),
     image(OsFamily::Ubuntu2204, 33, 33),
     image(OsFamily::Ubuntu2404, 33, 37),
@@ -21,7 +21,7 @@ pub static OS: &[OsFacts] = &[
 /// What `--os-sku` calls a family.
 ///
 /// Source: azure-cli 2.91.0, choices of `az aks nodepool add --os-sku`.
-pub fn sku(family: OsFamily) -> Option<&'static str> {
+pub(super) fn sku(family: OsFamily) -> Option<&'static str> {
     match family {
         OsFamily::Ubuntu => Some("Ubuntu"),
         OsFamily::Ubuntu2204 => Some("Ubuntu2204"),
