@@ -47,7 +47,7 @@ const LOCATION: FieldKind = FieldKind {
 };
 const NETWORK: FieldKind = FieldKind {
     name: "network",
-    read: "[.networkProfile.networkPlugin, .networkProfile.networkPluginMode]",
+    read: r#".networkProfile | [.networkPlugin, .networkPluginMode] | map((. // "") | ascii_downcase)"#,
     create: Some("--network-plugin"),
     change: Change::Replaces {
         reason: "another network plugin would reimage every node of every pool; migrate the cluster by hand",
@@ -118,7 +118,8 @@ pub(super) fn provision(cluster: &Cluster) -> Provisioning {
 }
 
 fn identity(cluster: &Cluster) -> IdentityCheck {
-    let subscription = section(&cluster.written).subscription.value.clone();
+    // Azure answers with lower-case letters.
+    let subscription = section(&cluster.written).subscription.to_ascii_lowercase();
     let ask = Command::new(["az", "account", "show", "--subscription", &subscription]);
     IdentityCheck {
         what: "Azure subscription",
@@ -145,6 +146,12 @@ fn group(cluster: &Cluster) -> Resource {
             .with(["--subscription", &section.subscription])
             .with(["--name", name])
     };
+    let location = &section.location;
+    let mut create = az("create").with(["--location", location, "--output", "none"]);
+    let tags = pairs(&tags(cluster));
+    if !tags.is_empty() {
+        create = create.with(["--tags"]).with(tags);
+    }
     Resource {
         kind: &GROUP,
         name: name.value.clone(),
@@ -154,11 +161,7 @@ fn group(cluster: &Cluster) -> Resource {
             command: az("show").with(["--output", "json"]),
             absent: "\\(ResourceGroupNotFound\\)",
         },
-        create: vec![
-            az("create")
-                .with(["--location", &section.location])
-                .with(["--output", "none"]),
-        ],
+        create: vec![create],
         fields: Vec::new(),
         delete: Vec::new(),
         origin: Origin::made([name.span], Because::Written),
@@ -315,4 +318,106 @@ fn tags(cluster: &Cluster) -> Map<String, Value> {
     let tags = section(&cluster.written).tags.iter();
     tags.map(|(key, value)| (key.value.clone(), json!(value.value)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::cloud::azure::testing::{provision, with_cluster, with_pools};
+    use crate::plan::{Command, Credentials, Word};
+
+    const POOL: &str = "- {name: train, machine: Standard_NC4as_T4_v3, nodes: {count: 2}}";
+
+    fn texts(command: &Command) -> String {
+        let text = |word: &Word| match word {
+            Word::Text(text) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        command.0.iter().map(text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_cluster_is_born_with_its_first_pool_without_gpus() {
+        let made = provision(&with_pools(POOL));
+        let kinds: Vec<_> = made
+            .resources
+            .iter()
+            .map(|resource| {
+                (
+                    resource.kind.name,
+                    resource.name.as_str(),
+                    resource.script.as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                ("resource group", "demo", "cluster"),
+                ("AKS cluster", "demo", "cluster"),
+                ("AKS node pool", "system", "pool-system"),
+                ("AKS node pool", "train", "pool-train"),
+            ]
+        );
+        assert_eq!(
+            texts(&made.resources[1].create[0]),
+            "az aks create --subscription 00000000-1111-2222-3333-444444444444 --resource-group demo \
+             --name demo --location eastus --kubernetes-version 1.34 --tier standard \
+             --k8s-support-plan KubernetesOfficial --enable-managed-identity --no-ssh-key --yes \
+             --network-plugin azure --network-plugin-mode overlay --output none \
+             --enable-oidc-issuer --enable-workload-identity \
+             --nodepool-name system --node-vm-size Standard_D4s_v5 --os-sku Ubuntu --node-count 2 \
+             --node-osdisk-size 100 --nodepool-labels gpuc.dev/pool=system"
+        );
+        let fields = made.resources[2].fields.iter();
+        let modes = fields.filter(|field| field.kind.name == "mode");
+        assert_eq!(
+            modes.map(|field| &field.want).collect::<Vec<_>>(),
+            [&json!("System")]
+        );
+    }
+
+    #[test]
+    fn a_cluster_that_is_there_gets_pools_only() {
+        let made = provision(&with_cluster("{existing: {name: ml_prod}}", POOL));
+        assert_eq!(made.resources.len(), 2);
+        assert!(
+            made.resources
+                .iter()
+                .all(|it| it.kind.name == "AKS node pool")
+        );
+        let Credentials::Fetch(fetch) = &made.credentials else {
+            panic!("AKS has a command for credentials");
+        };
+        assert!(texts(fetch).ends_with("--name ml_prod --overwrite-existing"));
+    }
+
+    #[test]
+    fn the_premium_tier_is_for_long_term_support() {
+        let made = provision(&with_cluster(
+            "{create: {tier: premium, workloadIdentity: false}}",
+            POOL,
+        ));
+        let create = texts(&made.resources[1].create[0]);
+        assert!(create.contains("--tier premium --k8s-support-plan AKSLongTermSupport"));
+        assert!(!create.contains("oidc"));
+    }
+
+    #[test]
+    fn every_command_names_the_subscription() {
+        let made = provision(&with_pools(POOL));
+        for resource in &made.resources {
+            let updates = resource.fields.iter().flat_map(|field| &field.update);
+            let commands = resource
+                .create
+                .iter()
+                .chain(&resource.delete)
+                .chain(updates);
+            for command in commands.chain([&resource.observe.command]) {
+                let flag = Word::Text("--subscription".to_owned());
+                assert!(command.0.contains(&flag), "{command:?}");
+            }
+        }
+    }
 }

@@ -396,3 +396,116 @@ fn price_json(price: f64) -> Value {
     }
     json!(price)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::cloud::azure::testing::{provision, with_pools};
+    use crate::plan::{Change, Command, Field, Resource, Word};
+
+    fn pool(yaml: &str) -> Resource {
+        let resources = provision(&with_pools(yaml)).resources;
+        resources.into_iter().last().expect("the file has pools")
+    }
+
+    fn words(command: &Command) -> String {
+        let word = |word: &Word| match word {
+            Word::Text(text) => text.clone(),
+            Word::Observed(jq) => format!("$({jq})"),
+            Word::Beside(file) => file.clone(),
+        };
+        let words: Vec<_> = command.0.iter().map(word).collect();
+        let words = words.join(" ");
+        words.replace(
+            "--subscription 00000000-1111-2222-3333-444444444444 --resource-group demo",
+            "-",
+        )
+    }
+
+    fn field<'r>(pool: &'r Resource, name: &str) -> &'r Field {
+        let found = pool.fields.iter().find(|field| field.kind.name == name);
+        found.unwrap_or_else(|| panic!("no field {name}"))
+    }
+
+    fn want(pool: &Resource, name: &str) -> Value {
+        field(pool, name).want.clone()
+    }
+
+    #[test]
+    fn a_spot_pool_from_zero() {
+        let pool = pool(
+            "- {name: infer, machine: Standard_NC4as_T4_v3, nodes: {min: 0, max: 8}, capacity: {spot: {}}}",
+        );
+        assert_eq!(
+            words(&pool.create[0]),
+            "az aks nodepool add - --cluster-name demo --name infer --output none --mode User \
+             --node-vm-size Standard_NC4as_T4_v3 --os-type Linux --os-sku Ubuntu --node-count 0 \
+             --enable-cluster-autoscaler --min-count 0 --max-count 8 --node-osdisk-size 100 \
+             --gpu-driver Install --priority Spot --eviction-policy Delete --spot-max-price -1 \
+             --labels gpuc.dev/pool=infer"
+        );
+        assert_eq!(want(&pool, "taints"), json!([]));
+        assert_eq!(want(&pool, "highest spot price"), json!(-1));
+        // What AKS keeps there by itself is restated when the set is written anew.
+        assert!(
+            words(&field(&pool, "taints").update[0])
+                .ends_with("--node-taints kubernetes.azure.com/scalesetpriority=spot:NoSchedule")
+        );
+        assert!(pool.fields.iter().all(|field| field.kind.name != "nodes"));
+    }
+
+    #[test]
+    fn a_fixed_pool_with_everything() {
+        let pool = pool(
+            r#"- {name: train, machine: Standard_ND96isr_H100_v5, nodes: {count: 2}, zones: ["2", "1"],
+                  maxPods: 60, diskGib: 500, dedicatedTo: research,
+                  taints: [{key: sku, value: gpu, effect: NoExecute}],
+                  tags: {cost center: "a=b; c"}, upgrade: {maxUnavailable: 1}}"#,
+        );
+        assert_eq!(
+            words(&pool.create[0]),
+            "az aks nodepool add - --cluster-name demo --name train --output none --mode User \
+             --node-vm-size Standard_ND96isr_H100_v5 --os-type Linux --os-sku Ubuntu --node-count 2 \
+             --node-osdisk-size 500 --max-pods 60 --gpu-driver Install --zones 1 2 \
+             --labels gpuc.dev/dedicated-to=research gpuc.dev/pool=train \
+             --node-taints gpuc.dev/dedicated-to=research:NoSchedule,sku=gpu:NoExecute \
+             --tags cost center=a=b; c --max-surge 0 --max-unavailable 1"
+        );
+        let create = &pool.create[0].0;
+        assert!(create.contains(&Word::Text("cost center=a=b; c".to_owned())));
+        assert_eq!(want(&pool, "zones"), json!(["1", "2"]));
+        assert_eq!(want(&pool, "autoscaling"), json!({"enabled": false}));
+        assert_eq!(
+            words(&field(&pool, "nodes").update[0]),
+            "az aks nodepool scale - --cluster-name demo --name train --output none --node-count 2"
+        );
+    }
+
+    #[test]
+    fn slices_are_cut_by_aks_or_by_the_operator() {
+        let slices = |stack: &str| {
+            pool(&format!(
+                "- {{name: slices, machine: Standard_NC24ads_A100_v4, nodes: {{count: 1}}, stack: {stack}, \
+                 sharing: {{mig: {{strategy: mixed, perGpu: [{{layout: [{{profile: 2g.20gb, count: 3}}]}}]}}}}}}"
+            ))
+        };
+        let aks = slices("{}");
+        assert_eq!(want(&aks, "GPU instance profile"), json!("MIG2g"));
+        assert_eq!(want(&aks, "GPU driver"), json!("Install"));
+        let operator = slices("{devicePlugin: operator}");
+        assert_eq!(want(&operator, "GPU instance profile"), Value::Null);
+        assert_eq!(want(&operator, "GPU driver"), json!("None"));
+    }
+
+    #[test]
+    fn what_cannot_be_changed_has_no_command() {
+        let pool = pool(
+            "- {name: train, machine: Standard_ND96isr_H100_v5, nodes: {count: 2}, upgrade: {maxSurge: 1}}",
+        );
+        for field in &pool.fields {
+            let replaces = matches!(field.kind.change, Change::Replaces { .. });
+            assert_eq!(replaces, field.update.is_empty(), "{}", field.kind.name);
+        }
+    }
+}

@@ -2,10 +2,10 @@
 
 use gpuc_schema::config::AzureCluster;
 
+use super::super::{FACTS, section};
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::{FACTS, section};
 
 /// A name that no AKS cluster can have.
 pub(super) static RULE: Rule = Rule {
@@ -63,9 +63,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     };
     if name.chars().count() > rule.max || !(rule.allows)(name) {
         report
-            .draft(&RULE.code, name.span, format!("no AKS cluster can be called `{name}`"))
+            .draft(
+                &RULE.code,
+                name.span,
+                format!("no AKS cluster can be called `{name}`"),
+            )
             .help(format!("it may have at most {} {}", rule.max, rule.words))
             .emit();
     }
 }
-

@@ -2,11 +2,11 @@
 
 use gpuc_schema::config::DriverOwner;
 
+use super::super::machines::AksDriver;
+use super::size;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::machines::AksDriver;
-use super::size;
 
 /// Another driver on a size that needs the GRID driver.
 pub(super) static RULE: Rule = Rule {
@@ -74,7 +74,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         } else {
             pool.plugin.span
         };
-        let message = format!("`{}` needs the GRID driver, which AKS installs", size.machine.name);
+        let message = format!(
+            "`{}` needs the GRID driver, which AKS installs",
+            size.machine.name
+        );
         let draft = report
             .draft(&RULE.code, span, message)
             .label(gpus.chosen, "virtual GPUs")
@@ -87,4 +90,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
         draft.emit();
     }
 }
-

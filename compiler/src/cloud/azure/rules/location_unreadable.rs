@@ -1,9 +1,9 @@
 //! A location that is not written as Azure names it.
 
+use super::super::{names, section};
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::{names, section};
 
 /// A location that is not written as Azure names it.
 pub(super) static RULE: Rule = Rule {
@@ -78,4 +78,3 @@ fn named(location: &str) -> Option<String> {
     let name = letters.collect::<String>().to_ascii_lowercase();
     names::is_region_name(&name).then_some(name)
 }
-

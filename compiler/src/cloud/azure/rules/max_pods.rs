@@ -59,15 +59,22 @@ nodePools:
 
 /// Source: MicrosoftDocs/azure-aks-docs `articles/aks/concepts-network-ip-address-planning.md`, 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pods in cluster.pools.iter().filter_map(|pool| pool.written.max_pods) {
+    for pods in cluster
+        .pools
+        .iter()
+        .filter_map(|pool| pool.written.max_pods)
+    {
         let nearest = pods.value.clamp(10, 250);
         if nearest != pods.value {
             report
-                .draft(&RULE.code, pods.span, format!("a node of AKS cannot have {pods} pods"))
+                .draft(
+                    &RULE.code,
+                    pods.span,
+                    format!("a node of AKS cannot have {pods} pods"),
+                )
                 .help(format!("write {nearest}: it may have 10 to 250"))
                 .replace(pods.span, nearest.to_string())
                 .emit();
         }
     }
 }
-

@@ -2,11 +2,11 @@
 
 use gpuc_schema::config::Sharing;
 
+use super::super::mig;
+use super::size;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::mig;
-use super::size;
 
 /// A MIG layout that AKS cannot make.
 pub(super) static RULE: Rule = Rule {
@@ -78,13 +78,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let layouts = mig::layouts(card)
             .map(|(_, profile, count)| format!("{count} x {}", profile.name))
             .collect::<Vec<_>>();
-        let span = written.per_gpu.first().map_or(pool.written.sharing.span, |layout| layout.span);
+        let span = written
+            .per_gpu
+            .first()
+            .map_or(pool.written.sharing.span, |layout| layout.span);
         let message = format!("AKS cannot cut the GPUs of pool `{}` like this", pool.name);
         report
             .draft(&RULE.code, span, message)
             .label(gpus.chosen, "the card is chosen here")
-            .help(format!("it makes the same of every GPU: {}", layouts.join(", ")))
+            .help(format!(
+                "it makes the same of every GPU: {}",
+                layouts.join(", ")
+            ))
             .emit();
     }
 }
-

@@ -1,10 +1,10 @@
 //! MIG on a size where AKS does not do it.
 
+use super::super::mig;
+use super::size;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::mig;
-use super::size;
 
 /// MIG on a size where AKS does not do it.
 pub(super) static RULE: Rule = Rule {
@@ -74,4 +74,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .emit();
     }
 }
-

@@ -84,8 +84,18 @@ mod tests {
     #[test]
     fn every_example_is_what_it_says() {
         for rule in RULES {
-            assert_eq!(codes(rule.code.bad), [rule.code.name], "bad of {}", rule.code.id);
-            assert!(codes(rule.code.good).is_empty(), "good of {}: {:?}", rule.code.id, codes(rule.code.good));
+            assert_eq!(
+                codes(rule.code.bad),
+                [rule.code.name],
+                "bad of {}",
+                rule.code.id
+            );
+            assert!(
+                codes(rule.code.good).is_empty(),
+                "good of {}: {:?}",
+                rule.code.id,
+                codes(rule.code.good)
+            );
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use gpuc_schema::config::OsFamily;
 
+use super::super::machines::AksOs;
+use super::size;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::machines::AksOs;
-use super::size;
 
 /// An operating system without a driver for the size.
 pub(super) static RULE: Rule = Rule {
@@ -78,7 +78,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if size.aks_os.contains(&wanted) {
             continue;
         }
-        let message = format!("AKS has no GPU driver for {:?} on `{}`", pool.os.value, size.machine.name);
+        let message = format!(
+            "AKS has no GPU driver for {:?} on `{}`",
+            pool.os.value, size.machine.name
+        );
         report
             .draft(&RULE.code, pool.os.span, message)
             .label(gpus.chosen, "the machine is chosen here")
@@ -87,4 +90,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .emit();
     }
 }
-

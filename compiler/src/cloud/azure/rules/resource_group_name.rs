@@ -1,9 +1,9 @@
 //! A name that no resource group can have.
 
+use super::super::section;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::section;
 
 /// A name that no resource group can have.
 pub(super) static RULE: Rule = Rule {
@@ -77,4 +77,3 @@ fn is_name(name: &str) -> bool {
         && !name.ends_with('.')
         && (name.chars()).all(|c| c.is_alphanumeric() || "_-.()".contains(c))
 }
-

@@ -3,11 +3,11 @@
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Capacity, Placement};
 
+use super::super::created;
+use super::subscription_unreadable::is_id;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::created;
-use super::subscription_unreadable::is_id;
 
 /// A name where Azure wants a resource id.
 pub(super) static RULE: Rule = Rule {
@@ -91,9 +91,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 fn wrong(id: &Spanned<String>, what: &str, kind: &[&str], report: &mut Report) {
-    let names: Vec<_> = kind[1..].iter().map(|part| format!("{part}/NAME")).collect();
+    let names: Vec<_> = kind[1..]
+        .iter()
+        .map(|part| format!("{part}/NAME"))
+        .collect();
     report
-        .draft(&RULE.code, id.span, format!("`{id}` is not the resource id of {what}"))
+        .draft(
+            &RULE.code,
+            id.span,
+            format!("`{id}` is not the resource id of {what}"),
+        )
         .help(format!(
             "write /subscriptions/ID/resourceGroups/NAME/providers/{}/{}",
             kind[0],
@@ -106,14 +113,25 @@ fn wrong(id: &Spanned<String>, what: &str, kind: &[&str], report: &mut Report) {
 /// without regard to case.
 fn is_resource_id(id: &str, kind: &[&str]) -> bool {
     let parts: Vec<_> = id.split('/').collect();
-    let ["", subscriptions, subscription, groups, group, providers, provider, rest @ ..] =
-        parts.as_slice()
+    let [
+        "",
+        subscriptions,
+        subscription,
+        groups,
+        group,
+        providers,
+        provider,
+        rest @ ..,
+    ] = parts.as_slice()
     else {
         return false;
     };
     let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
     let is_name = |name: &str| {
-        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.()".contains(c))
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || "_-.()".contains(c))
     };
     let types = kind[1..].iter().zip(rest.chunks(2));
     same(subscriptions, "subscriptions")
@@ -123,9 +141,10 @@ fn is_resource_id(id: &str, kind: &[&str]) -> bool {
         && same(providers, "providers")
         && same(provider, kind[0])
         && rest.len() == 2 * (kind.len() - 1)
-        && types.into_iter().all(|(kind, pair)| same(pair[0], kind) && is_name(pair[1]))
+        && types
+            .into_iter()
+            .all(|(kind, pair)| same(pair[0], kind) && is_name(pair[1]))
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -134,8 +153,7 @@ mod tests {
     #[test]
     fn ids_are_of_their_kind() {
         let group = "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/g";
-        let subnet =
-            format!("{group}/providers/Microsoft.Network/virtualNetworks/v/subnets/gpu-1");
+        let subnet = format!("{group}/providers/Microsoft.Network/virtualNetworks/v/subnets/gpu-1");
         assert!(is_resource_id(&subnet, SUBNET));
         assert!(is_resource_id(&subnet.to_ascii_lowercase(), SUBNET));
         assert!(!is_resource_id(&subnet, PLACEMENT));

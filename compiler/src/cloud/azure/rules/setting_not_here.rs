@@ -73,4 +73,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
     }
 }
-

@@ -1,9 +1,9 @@
 //! A GPU size that AKS does not list.
 
+use super::size;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::size;
 
 /// A GPU size that AKS does not list.
 pub(super) static RULE: Rule = Rule {
@@ -62,11 +62,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(size) = size(pool).filter(|size| size.aks_os.is_empty()) else {
             continue;
         };
-        let message = format!("AKS does not list `{}` among its GPU sizes", size.machine.name);
+        let message = format!(
+            "AKS does not list `{}` among its GPU sizes",
+            size.machine.name
+        );
         report
             .draft(&RULE.code, gpus.chosen, message)
             .help("`gpuc catalog machines` shows those that it lists")
             .emit();
     }
 }
-

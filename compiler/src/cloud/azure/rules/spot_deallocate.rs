@@ -70,7 +70,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         if eviction.value == Eviction::Deallocate {
-            let message = format!("evicted machines of pool `{}` stay and count against the quota", pool.name);
+            let message = format!(
+                "evicted machines of pool `{}` stay and count against the quota",
+                pool.name
+            );
             report
                 .draft(&RULE.code, eviction.span, message)
                 .help("write `delete`")
@@ -79,4 +82,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
     }
 }
-

@@ -66,13 +66,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let capacity = &pool.written.capacity;
         let fixed = pool.nodes.get().filter(|nodes| nodes.is_fixed());
         if let (Capacity::Spot(_), Some(nodes)) = (&capacity.value, fixed) {
-            let message = format!("nobody replaces the spot machines that pool `{}` loses", pool.name);
+            let message = format!(
+                "nobody replaces the spot machines that pool `{}` loses",
+                pool.name
+            );
             report
                 .draft(&RULE.code, nodes.max_span, message)
                 .label(capacity.span, "Azure takes these machines back")
-                .help(format!("write `nodes: {{min: 0, max: {}}}`, so that the autoscaler does", nodes.max))
+                .help(format!(
+                    "write `nodes: {{min: 0, max: {}}}`, so that the autoscaler does",
+                    nodes.max
+                ))
                 .emit();
         }
     }
 }
-

@@ -65,7 +65,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Capacity::Spot(spot) = &pool.written.capacity.value else {
             continue;
         };
-        let Some(price) = spot.max_price.as_ref().filter(|price| !is_price(price.value)) else {
+        let Some(price) = spot
+            .max_price
+            .as_ref()
+            .filter(|price| !is_price(price.value))
+        else {
             continue;
         };
         let message = format!("Azure takes no spot price of {price}");
@@ -77,12 +81,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// No machine costs a million dollars an hour.
-#[expect(clippy::float_cmp, reason = "-1 is written as such and stands for itself")]
+#[expect(
+    clippy::float_cmp,
+    reason = "-1 is written as such and stands for itself"
+)]
 fn is_price(price: f64) -> bool {
-    let decimals = format!("{price}").split_once('.').map_or(0, |(_, rest)| rest.len());
+    let decimals = format!("{price}")
+        .split_once('.')
+        .map_or(0, |(_, rest)| rest.len());
     price == -1.0 || (price > 0.0 && price < 1e6 && decimals <= 5)
 }
-
 
 #[cfg(test)]
 mod tests {

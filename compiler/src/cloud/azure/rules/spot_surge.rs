@@ -76,4 +76,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
     }
 }
-

@@ -1,9 +1,9 @@
 //! A pool in another network than the cluster.
 
+use super::super::{created, section};
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::{created, section};
 
 /// A pool in another network than the cluster.
 pub(super) static RULE: Rule = Rule {
@@ -67,13 +67,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
         if let Some(subnet) = pool.written.subnets.first() {
-            let message = format!("pool `{}` is in another network than the cluster", pool.name);
+            let message = format!(
+                "pool `{}` is in another network than the cluster",
+                pool.name
+            );
             report
                 .draft(&RULE.code, subnet.span, message)
-                .label(section(&cluster.written).cluster.span, "AKS makes a network for the cluster")
+                .label(
+                    section(&cluster.written).cluster.span,
+                    "AKS makes a network for the cluster",
+                )
                 .help("write `cluster: {create: {subnet: …}}` with a subnet of the same network")
                 .emit();
         }
     }
 }
-

@@ -72,4 +72,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
     }
 }
-

@@ -1,9 +1,9 @@
 //! A subscription that is not an id.
 
+use super::super::section;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::section;
 
 /// A subscription that is not an id.
 pub(super) static RULE: Rule = Rule {
@@ -74,4 +74,3 @@ pub(super) fn is_id(text: &str) -> bool {
     let lengths: Vec<_> = text.split('-').map(str::len).collect();
     lengths == [8, 4, 4, 4, 12] && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }
-

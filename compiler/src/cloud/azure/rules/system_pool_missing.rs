@@ -1,9 +1,9 @@
 //! A cluster that gpuc makes without a pool for the system.
 
+use super::super::{created, section, system_pool};
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::{created, section, system_pool};
 
 /// A cluster that gpuc makes without a pool for the system.
 pub(super) static RULE: Rule = Rule {
@@ -78,4 +78,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
         .help("add `- {name: system, machine: Standard_D4s_v5, nodes: {count: 3}}` to `nodePools`")
         .emit();
 }
-

@@ -1,9 +1,9 @@
 //! A system pool that may have a single node.
 
+use super::super::system_pool;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::system_pool;
 
 /// A system pool that may have a single node.
 pub(super) static RULE: Rule = Rule {
@@ -70,4 +70,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
         .help("raise it to 2; AKS recommends 3 for production")
         .emit();
 }
-

@@ -2,10 +2,10 @@
 
 use gpuc_schema::Span;
 
+use super::super::system_pool;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, MachineType, Pool};
-use super::super::system_pool;
 
 /// A system pool that AKS refuses.
 pub(super) static RULE: Rule = Rule {
@@ -108,4 +108,3 @@ fn faults(pool: &Pool) -> Vec<(Span, String, &'static str)> {
     }
     faults
 }
-

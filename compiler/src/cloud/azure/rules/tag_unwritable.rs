@@ -3,10 +3,10 @@
 use gpuc_schema::Spanned;
 use std::collections::BTreeMap;
 
+use super::super::section;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::section;
 
 /// A tag that Azure or `az` does not take.
 pub(super) static RULE: Rule = Rule {
@@ -86,11 +86,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Reports a name that differs from one before it only by case.
-fn twin(
-    name: &Spanned<String>,
-    seen: &mut BTreeMap<String, Spanned<String>>,
-    report: &mut Report,
-) {
+fn twin(name: &Spanned<String>, seen: &mut BTreeMap<String, Spanned<String>>, report: &mut Report) {
     let before = seen.insert(name.to_lowercase(), name.clone());
     if let Some(before) = before.filter(|before| before != name) {
         let message = format!("the tags `{before}` and `{name}` are one to Azure");
@@ -115,7 +111,6 @@ fn fault(name: &str, value: &str) -> Option<&'static str> {
         None
     }
 }
-
 
 #[cfg(test)]
 mod tests {

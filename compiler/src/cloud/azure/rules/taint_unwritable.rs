@@ -67,7 +67,11 @@ nodePools:
 /// Source: azure-cli 2.91.0 `acs/_validators.py`, the expression for node taints.
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        for taint in pool.taints.iter().filter(|taint| taint.set_by == SetBy::Gpuc) {
+        for taint in pool
+            .taints
+            .iter()
+            .filter(|taint| taint.set_by == SetBy::Gpuc)
+        {
             // That a taint needs a value is another rule's.
             if is_key(&taint.key) && (taint.value.is_empty() || is_value(&taint.value)) {
                 continue;
@@ -93,4 +97,3 @@ fn is_text(text: &str, others: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && (text.chars()).all(|c| c.is_ascii_alphanumeric() || others.contains(c))
 }
-

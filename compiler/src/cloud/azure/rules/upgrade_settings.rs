@@ -85,4 +85,3 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .emit();
     }
 }
-

@@ -1,9 +1,9 @@
 //! A zone that is not one of 1, 2 and 3.
 
+use super::super::names;
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::super::names;
 
 /// A zone that is not one of 1, 2 and 3.
 pub(super) static RULE: Rule = Rule {
@@ -64,13 +64,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for zone in zones.filter(|zone| !names::is_zone_name(zone)) {
         let message = format!("AKS has no zone `{zone}`");
         let draft = report.draft(&RULE.code, zone.span, message);
-        let draft = match zone.rsplit('-').next().filter(|last| names::is_zone_name(last)) {
+        let draft = match zone
+            .rsplit('-')
+            .next()
+            .filter(|last| names::is_zone_name(last))
+        {
             Some(number) => draft
-                .help(format!("write \"{number}\": zones have no location in their name"))
+                .help(format!(
+                    "write \"{number}\": zones have no location in their name"
+                ))
                 .replace(zone.span, format!("\"{number}\"")),
             None => draft.help("zones are \"1\", \"2\" and \"3\""),
         };
         draft.emit();
     }
 }
-
