@@ -12,6 +12,7 @@ pub mod model;
 pub mod node;
 pub mod plan;
 pub mod resolve;
+pub mod shell;
 pub mod source;
 pub mod tree;
 pub mod yaml;
