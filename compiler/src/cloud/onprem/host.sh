@@ -50,6 +50,10 @@ trap 'rm -rf "$scratch"' EXIT
 
 main() {
   check_host
+  if ! driver_is_right; then
+    check_secure_boot
+    check_idle
+  fi
   forbid_nouveau
   install_driver
   load_driver
@@ -62,7 +66,7 @@ main() {
   fi
   if [ "$dry_run" = yes ]; then
     echo "This was a dry run: nothing has been changed."
-    return
+    return 0
   fi
   if [ "${#reboot_because[@]}" -gt 0 ]; then
     printf 'Reboot needed: %s.\n' "${reboot_because[@]}"
@@ -96,7 +100,7 @@ put() {
   local path=$1 text=$2
   written=no
   if [ -f "$path" ] && [ "$(cat "$path")" = "$text" ]; then
-    return
+    return 0
   fi
   written=yes
   printf '%s\n' "$text" >"$scratch/put"
@@ -129,6 +133,9 @@ check_host() {
     stop "NVIDIA's .run installer has put a driver here; run nvidia-uninstall, or write \`driver: preinstalled\`"
   fi
   command -v systemctl >/dev/null || stop "this host has no systemd"
+  if [ "$packages" = rpm ]; then
+    command -v curl >/dev/null || stop "this host has no curl"
+  fi
   is_host_of_pool || warn "this host, $(hostname), is none of the pool's: ${hosts[*]}"
 }
 
@@ -151,7 +158,7 @@ version_of() {
   local version
   if [ "$packages" = rpm ]; then
     rpm -q --queryformat '%{VERSION}\n' "$1" 2>/dev/null | sed -n '/not installed/d;1p' || true
-    return
+    return 0
   fi
   version=$(dpkg-query --show --showformat='${db:Status-Status} ${Version}' "$1" 2>/dev/null) || true
   case $version in
@@ -201,13 +208,13 @@ choose() {
   for package in "$@"; do
     if is_installed "$package"; then
       echo "$package"
-      return
+      return 0
     fi
   done
   for package in "$@"; do
     if is_offered "$package"; then
       echo "$package"
-      return
+      return 0
     fi
   done
   echo "$1"
@@ -215,7 +222,7 @@ choose() {
 
 is_offered() {
   if [ "$packages" = rpm ]; then
-    dnf --quiet repoquery "$1" 2>/dev/null | grep -q .
+    [ -n "$(dnf --quiet repoquery "$1" 2>/dev/null)" ]
   else
     apt-cache show "$1" >/dev/null 2>&1
   fi
@@ -225,7 +232,7 @@ add_driver_repository() {
   local url=$repositories/$distribution/$repository_architecture
   if [ "$packages" = deb ]; then
     install_missing ca-certificates curl gnupg
-    if [ "$distribution" = debian12 ] && ! apt-cache policy | grep -q 'c=contrib'; then
+    if [ "$distribution" = debian12 ] && ! grep -q 'c=contrib' <<<"$(apt-cache policy)"; then
       stop "NVIDIA's packages need Debian's component contrib: add it to the sources of apt"
     fi
     if ! is_installed cuda-keyring; then
@@ -234,7 +241,7 @@ add_driver_repository() {
       change dpkg --install "$scratch/cuda-keyring.deb"
       refreshed=no
     fi
-    return
+    return 0
   fi
   # The kernel modules are built by DKMS, which is in EPEL, and EPEL needs CRB.
   install_missing dnf-plugins-core
@@ -257,7 +264,8 @@ add_driver_repository() {
 forbid_nouveau() {
   put /etc/modprobe.d/gpuc-nouveau.conf 'blacklist nouveau
 options nouveau modeset=0'
-  if [ "$written" = yes ]; then
+  # An initramfs that still has nouveau would load it before the file is read.
+  if [ "$written" = yes ] || [ -e /sys/module/nouveau ]; then
     if [ "$packages" = rpm ]; then
       change dracut --force
     else
@@ -271,10 +279,8 @@ options nouveau modeset=0'
 
 install_driver() {
   if driver_is_right; then
-    return
+    return 0
   fi
-  check_secure_boot
-  check_idle
   add_driver_repository
   if [ "$packages" = rpm ]; then
     install_driver_rpm
@@ -326,7 +332,7 @@ install_driver_rpm() {
     package=$driver_package-$driver_version
   fi
   # Locks of an earlier version would keep this one away.
-  if [ -f "$locks" ] && grep nvidia "$locks" | grep -qvF "$driver_version"; then
+  if grep -qs nvidia "$locks" && ! grep -qsF "nvidia*$driver_version*" "$locks"; then
     change dnf --assumeyes versionlock delete '*nvidia*'
   fi
   case $(enabled_stream) in
@@ -343,7 +349,7 @@ install_driver_rpm() {
 # Modules that DKMS builds are signed with a key of this host's own, which the firmware must be told of.
 check_secure_boot() {
   if ! secure_boot_is_on; then
-    return
+    return 0
   fi
   if [ "$allow_secure_boot" = no ]; then
     stop "Secure Boot is on: enrol the key that DKMS signs modules with (mokutil --import), then use --allow-secure-boot"
@@ -354,7 +360,7 @@ check_secure_boot() {
 secure_boot_is_on() {
   local variable=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
   if command -v mokutil >/dev/null; then
-    mokutil --sb-state 2>/dev/null | grep -q 'SecureBoot enabled'
+    grep -q 'SecureBoot enabled' <<<"$(mokutil --sb-state 2>/dev/null)"
   else
     # The value follows four bytes of attributes.
     [ -r "$variable" ] && [ "$(od -An -t u1 -j 4 -N 1 "$variable" | tr -d ' ')" = 1 ]
@@ -365,7 +371,7 @@ secure_boot_is_on() {
 check_idle() {
   local busy
   if [ ! -e /sys/module/nvidia ] || ! command -v nvidia-smi >/dev/null; then
-    return
+    return 0
   fi
   busy=$(nvidia-smi --query-compute-apps=pid,name --format=csv,noheader 2>/dev/null) || return 0
   if [ -n "$busy" ]; then
@@ -378,22 +384,22 @@ load_driver() {
   local loaded on_disk
   if [ "$dry_run" = yes ] && ! driver_is_right; then
     change modprobe nvidia
-    return
+    return 0
   fi
   if [ ! -e /sys/module/nvidia ]; then
     if [ -e /sys/module/nouveau ]; then
-      return
+      return 0
     fi
     if ! change modprobe nvidia; then
       reboot_because+=("the kernel module nvidia does not load")
-      return
+      return 0
     fi
   fi
   loaded=$(cat /sys/module/nvidia/version 2>/dev/null) || loaded=unknown
   on_disk=$(modinfo -F version nvidia 2>/dev/null) || on_disk=unknown
   if [ "$dry_run" = no ] && [ "$loaded" != "$on_disk" ]; then
     reboot_because+=("driver $loaded is loaded, $on_disk is installed")
-    return
+    return 0
   fi
   # It keeps the driver awake, so that the first container does not wait for it.
   run_service nvidia-persistenced
@@ -429,7 +435,7 @@ install_fabric_manager() {
       fi
     fi
   else
-    return
+    return 0
   fi
   package=$(choose "${candidates[@]}")
   version=$(version_of "$driver_package")
@@ -460,10 +466,9 @@ install_toolkit() {
   local keyring=/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg
   local repository=/etc/yum.repos.d/nvidia-container-toolkit.repo
   if is_installed nvidia-container-toolkit; then
-    return
+    return 0
   fi
   if [ "$packages" = rpm ]; then
-    install_missing curl
     if [ ! -s "$repository" ]; then
       change curl --fail --silent --show-error --location --output "$scratch/toolkit.repo" \
         "$toolkit/stable/rpm/nvidia-container-toolkit.repo"
@@ -522,7 +527,7 @@ containerd_knows_runtime() {
 restart_for_runtime() {
   local configuration=/var/lib/rancher/$kubernetes/agent/etc/containerd/config.toml service
   if grep -qs nvidia-container-runtime "$configuration"; then
-    return
+    return 0
   fi
   for service in "$kubernetes-agent" "$kubernetes-server" "$kubernetes"; do
     if systemctl --quiet is-active "$service"; then
@@ -530,7 +535,7 @@ restart_for_runtime() {
       if [ "$dry_run" = no ] && ! grep -qs nvidia-container-runtime "$configuration"; then
         stop "$service has not put NVIDIA's runtime in $configuration; does a config.toml.tmpl beside it leave out the base template?"
       fi
-      return
+      return 0
     fi
   done
   stop "no service of $kubernetes runs here"
@@ -554,7 +559,7 @@ verify() {
     warn "a GPU is \`$wrong\`; pool $pool should have ${gpu_products[*]}"
   fi
   nvidia-ctk --version >/dev/null || stop "nvidia-ctk does not run"
-  echo "Ready: $count GPUs, driver $(cat /sys/module/nvidia/version), $(nvidia-ctk --version | head -n 1)"
+  echo "Ready: $count GPUs, driver $(cat /sys/module/nvidia/version), $(nvidia-ctk --version | sed -n 1p)"
 }
 
 # Whether the driver's name for a card is one of the pool's products, written as the node label has it.
