@@ -8,6 +8,7 @@ pub mod chart;
 pub mod check;
 pub mod cloud;
 pub mod diag;
+pub mod lower;
 pub mod model;
 pub mod node;
 pub mod plan;
