@@ -40,7 +40,7 @@ const LABELS_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/labels"] // "" |
 
 /// A JSON patch: everybody else's taints as they are, and the wanted ones. Kubernetes sets taints by itself (a node that
 /// is not ready, a node that is cordoned), so the patch is refused if they changed since they were read.
-const TAINTS_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"] + [$want[] | "\(.key):\(.effect)"]) as $ours | (.spec.taints // []) as $now | ([$now[] | select("\(.key):\(.effect)" | IN($ours[]) | not)] + [$want[] | if .value == "" then del(.value) else . end]) as $all | (if $now == [] then [] else [{op: "test", path: "/spec/taints", value: $now}] end) + [{op: "add", path: "/spec/taints", value: $all}] + (if .metadata.annotations then [] else [{op: "add", path: "/metadata/annotations", value: {}}] end) + [{op: "add", path: "/metadata/annotations/gpuc.dev~1taints", value: ([$want[] | "\(.key):\(.effect)"] | join(","))}] | tojson"#;
+const TAINTS_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"] + [$want[] | "\(.key):\(.effect)"]) as $ours | (.spec.taints // []) as $now | ([$now[] | select("\(.key):\(.effect)" | IN($ours[]) | not)] + [$want[] | if .value == "" then del(.value) else . end]) as $all | (if $now == [] then [] else [{op: "test", path: "/spec/taints", value: $now}] end) + [{op: "add", path: "/spec/taints", value: $all}] | tojson"#;
 
 /// One resource for each host of a pool, all in the pool's script.
 pub(super) fn resources(pool: &Pool, context: &str) -> Vec<Resource> {
@@ -55,6 +55,7 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
         kubectl(&["patch", "node", host, "--type", kind, "--patch"])
             .with_word(Word::Observed(program.to_owned()))
     };
+    let annotate = |change: &str| kubectl(&["annotate", "node", host, "--overwrite", change]);
     Resource {
         kind: &NODE,
         name: host.value.clone(),
@@ -79,14 +80,22 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
             Field {
                 kind: &NODE.fields[1],
                 want: taints(pool),
-                update: vec![patch("json", TAINTS_PATCH)],
+                // A run that is cut short between the two finds the taints unexplained, and does both again.
+                update: vec![
+                    patch("json", TAINTS_PATCH),
+                    annotate(&format!("gpuc.dev/taints={}", taint_keys(pool))),
+                ],
                 origin: Origin::rule(
                     [pool.name.span, host.span],
                     "a pool's nodes have its taints",
                 ),
             },
         ],
-        delete: vec![patch("merge", UNLABEL_PATCH), patch("json", UNTAINT_PATCH)],
+        delete: vec![
+            patch("json", UNTAINT_PATCH),
+            annotate("gpuc.dev/taints-"),
+            patch("merge", UNLABEL_PATCH),
+        ],
         origin: Origin::rule([host.span], "the host is a node of the pool"),
     }
 }
@@ -94,8 +103,8 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
 /// Removes gpuc's labels and their annotation; the node stays.
 const UNLABEL_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/labels"] // "" | split(",") | map(select(. != ""))) + ["gpuc.dev/dedicated-to", "gpuc.dev/pool"]) as $ours | {metadata: {labels: ($ours | map({(.): null}) | add), annotations: {"gpuc.dev/labels": null}}} | tojson"#;
 
-/// Removes gpuc's taints; the annotation then names none.
-const UNTAINT_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"]) as $ours | (.spec.taints // []) as $now | (if $now == [] then [] else [{op: "test", path: "/spec/taints", value: $now}] end) + [{op: "add", path: "/spec/taints", value: [$now[] | select("\(.key):\(.effect)" | IN($ours[]) | not)]}] + (if .metadata.annotations then [] else [{op: "add", path: "/metadata/annotations", value: {}}] end) + [{op: "add", path: "/metadata/annotations/gpuc.dev~1taints", value: ""}] | tojson"#;
+/// Removes gpuc's taints.
+const UNTAINT_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"]) as $ours | (.spec.taints // []) as $now | (if $now == [] then [] else [{op: "test", path: "/spec/taints", value: $now}] end) + [{op: "add", path: "/spec/taints", value: [$now[] | select("\(.key):\(.effect)" | IN($ours[]) | not)]}] | tojson"#;
 
 fn labels(pool: &Pool) -> Value {
     let labels = pool.labels.iter();
@@ -106,12 +115,26 @@ fn labels(pool: &Pool) -> Value {
     Value::Object(labels.into_iter().collect())
 }
 
-fn taints(pool: &Pool) -> Value {
+/// The taints that gpuc sets, in the order that [`TAINTS`] reads them.
+fn ours(pool: &Pool) -> Vec<&PoolTaint> {
     let ours = |taint: &&PoolTaint| taint.set_by == SetBy::Gpuc;
     let mut taints: Vec<_> = pool.taints.iter().filter(ours).collect();
     taints.sort_by_key(|taint| (taint.key.clone(), effect(taint.effect)));
+    taints
+}
+
+/// The annotation: the taints that gpuc sets, without their values.
+fn taint_keys(pool: &Pool) -> String {
+    let keys = ours(pool).into_iter();
+    let keys: Vec<_> = keys
+        .map(|taint| format!("{}:{}", taint.key, effect(taint.effect)))
+        .collect();
+    keys.join(",")
+}
+
+fn taints(pool: &Pool) -> Value {
     let json = |taint: &PoolTaint| json!({"key": taint.key, "value": taint.value, "effect": effect(taint.effect)});
-    Value::Array(taints.into_iter().map(json).collect())
+    Value::Array(ours(pool).into_iter().map(json).collect())
 }
 
 fn effect(effect: TaintEffect) -> &'static str {
