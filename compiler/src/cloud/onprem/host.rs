@@ -25,13 +25,14 @@ pub(super) fn file(pool: &Pool, kubernetes: Distribution) -> Option<File> {
     }
     // A family that NVIDIA has no repository for is not among the facts, so a rule refuses it.
     let distribution = os::distribution(pool.os.value)?;
-    let mut head = String::new();
-    for (name, value) in values(pool, gpus, distribution, kubernetes) {
-        head.push_str(&format!("{name}={value}\n"));
-    }
+    let head = values(pool, gpus, distribution, kubernetes).into_iter();
+    let head: Vec<_> = head
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let head = head.join("\n");
     Some(File {
         path: format!("host-{}.sh", pool.name),
-        contents: Contents::Script(format!("{head}\n{SCRIPT}")),
+        contents: Contents::Script(format!("{head}\n\n{SCRIPT}")),
         origin: Origin::rule(
             [pool.name.span, pool.driver.span, gpus.chosen],
             "the hosts of a pool with GPUs get NVIDIA's driver and container toolkit",
@@ -97,9 +98,9 @@ fn kernel_modules(gpus: &PoolGpus) -> &'static str {
     }
 }
 
-/// Whether the NVSwitches of the board are configured through a subnet manager: fifth-generation NVLink, eight cards on a
-/// board. Older NVSwitches are seen on the PCI bus, and the script looks for them there. Racks with a Grace CPU run all of
-/// this in the switch trays.
+/// Whether a subnet manager configures the switches between the cards: eight cards of fifth-generation links on a board.
+/// Older switches are seen on the PCI bus, and the script looks for them there. Racks with a Grace CPU run all of this in
+/// the switch trays.
 ///
 /// Source: docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide, 2026-11.
 fn needs_nvlink_subnet(gpus: &PoolGpus) -> bool {

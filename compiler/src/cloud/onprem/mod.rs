@@ -152,8 +152,8 @@ mod tests {
     use crate::plan::{Contents, Word};
     use crate::resolve::{Choices, resolve};
 
-    /// What becomes of these pools.
-    fn provision(distribution: &str, pools: &Value) -> Provisioning {
+    /// A cluster of these pools, and what there is to say of it.
+    fn cluster(distribution: &str, pools: &Value) -> (Cluster, Report) {
         let config = json!({
             "apiVersion": "gpuc.dev/v1alpha1",
             "kind": "GpuCluster",
@@ -166,25 +166,19 @@ mod tests {
         let config: GpuCluster = serde_json::from_value(config).expect("the test's own file");
         let mut report = Report::default();
         let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);
+        (cluster, report)
+    }
+
+    fn provision(distribution: &str, pools: &Value) -> Provisioning {
+        let (cluster, mut report) = cluster(distribution, pools);
         let checked = check(&cluster, &mut report);
         let checked = checked.unwrap_or_else(|| panic!("{:?}", report.diagnostics()));
         OnPrem.provision(&checked)
     }
 
-    /// The codes that these pools raise.
+    /// The names of what this cloud's own rules find.
     fn codes(pools: &Value) -> Vec<&'static str> {
-        let config = json!({
-            "apiVersion": "gpuc.dev/v1alpha1",
-            "kind": "GpuCluster",
-            "metadata": {"name": "lab"},
-            "kubernetes": {"version": "1.34"},
-            "cloud": {"onPrem": {"context": "lab"}},
-            "stack": {"runtimeImage": "registry.example.com/gpuc-runtime:0.1.0"},
-            "nodePools": pools,
-        });
-        let config: GpuCluster = serde_json::from_value(config).expect("the test's own file");
-        let mut report = Report::default();
-        let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);
+        let (cluster, mut report) = cluster("kubeadm", pools);
         for rule in OnPrem.rules() {
             (rule.run)(&cluster, &mut report);
         }

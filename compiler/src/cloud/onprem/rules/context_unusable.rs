@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "context-unusable",
         severity: Severity::Error,
         summary: "the kubeconfig context is not a name that kubectl can be given",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether `context` is empty, starts with `-` or has control characters.
 
@@ -23,7 +23,7 @@ one that starts with `-` is read as an option.
 ### What to do
 
 Write a name that `kubectl config get-contexts -o name` shows.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

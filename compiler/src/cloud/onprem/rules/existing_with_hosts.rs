@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "existing-with-hosts",
         severity: Severity::Error,
         summary: "a pool has both `existing` and `hosts`",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool with `existing` also lists `hosts`.
 
@@ -23,7 +23,7 @@ as they are. `hosts` says that gpuc labels and taints these. Both cannot be.
 ### What to do
 
 Remove `existing` to have gpuc label the hosts, or remove `hosts`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "host-name-invalid",
         severity: Severity::Error,
         summary: "a host cannot be the name of a node",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a host is what Kubernetes takes for a node's name: lower-case letters, digits, `-` and `.`,
 each part between dots starting and ending with a letter or digit, at most 253 characters.
@@ -24,7 +24,7 @@ Scripts look the node up by this name. A name that no node can have is never fou
 ### What to do
 
 Write the name that `kubectl get nodes` shows.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "host-twice",
         severity: Severity::Error,
         summary: "a host is named twice, in one pool or in two",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether each host stands in one pool, once.
 
@@ -25,7 +25,7 @@ run of their scripts, and its GPUs would be counted twice.
 ### What to do
 
 Remove the host from all pools but the one it belongs to.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "hosts-missing",
         severity: Severity::Error,
         summary: "a pool on premises names no hosts",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool lists its `hosts`, unless it was made by hand and is picked out by `existing`.
 
@@ -23,7 +23,7 @@ labelled, and nothing that gpuc emits finds a node.
 ### What to do
 
 List the node names, as `kubectl get nodes` shows them.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "key-needs-machines",
         severity: Severity::Error,
         summary: "a key of a pool speaks of machines that a cloud would make",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool on premises has `machine`, `zones`, `subnets`, `capacity`, `network`, `diskGib`,
 `maxPods`, `tags` or `upgrade`.
@@ -28,7 +28,7 @@ happen, and the reader of the file would think it had.
 
 Remove the key. GPUs of a host are described by `gpu`; the kubelet's own configuration says how
 many pods it takes.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

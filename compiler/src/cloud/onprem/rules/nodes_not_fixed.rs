@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "nodes-not-fixed",
         severity: Severity::Error,
         summary: "a pool on premises has fewer nodes at one time than at another",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether `min` and `max` of a pool on premises are the same.
 
@@ -23,7 +23,7 @@ for two.
 ### What to do
 
 Write `count` with the number of hosts.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "nodes-not-hosts",
         severity: Severity::Error,
         summary: "a pool's `nodes` is not the number of its hosts",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether `nodes` says as many as `hosts` lists.
 
@@ -23,7 +23,7 @@ are hosts, they speak of nodes that do not exist, or leave some out.
 ### What to do
 
 Write the number of hosts, or correct the list.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
