@@ -8,6 +8,7 @@ pub mod azure;
 pub mod cpu;
 pub mod gcp;
 pub mod machine;
+pub mod onprem;
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +24,7 @@ use cpu::CpuMachine;
 use machine::Machine;
 
 /// Every cloud, by the key it has in the file.
-pub static CLOUDS: &[&dyn Cloud] = &[&azure::Azure];
+pub static CLOUDS: &[&dyn Cloud] = &[&azure::Azure, &onprem::OnPrem];
 
 /// The cloud that a section of the file speaks of.
 pub fn of(section: &CloudSection) -> &'static dyn Cloud {
