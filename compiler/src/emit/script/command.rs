@@ -53,8 +53,10 @@ pub(super) fn lines(indent: usize, groups: &[Vec<String>]) -> String {
     for (index, group) in groups.iter().enumerate() {
         let depth = if index == 0 { indent } else { indent + 2 };
         let joined = group.join(" ");
-        if fits(&joined, depth) || group.len() == 1 {
+        if fits(&joined, depth) {
             rows.push(" ".repeat(depth) + &joined);
+        } else if index == 0 {
+            rows.extend(filled(group, depth));
         } else {
             let words = group.iter().enumerate();
             rows.extend(words.map(|(place, word)| {
@@ -64,6 +66,24 @@ pub(super) fn lines(indent: usize, groups: &[Vec<String>]) -> String {
         }
     }
     rows.join(" \\\n") + "\n"
+}
+
+/// The program and its verbs, as many on a line as there is room for.
+fn filled(words: &[String], depth: usize) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for word in words {
+        match rows
+            .last_mut()
+            .filter(|row| fits(&format!("{row} {word}"), 0))
+        {
+            Some(row) => *row += &format!(" {word}"),
+            None => {
+                let more = if rows.is_empty() { 0 } else { 2 };
+                rows.push(" ".repeat(depth + more) + word);
+            }
+        }
+    }
+    rows
 }
 
 fn fits(line: &str, indent: usize) -> bool {

@@ -71,15 +71,10 @@ fn field(field: &Field) -> String {
         Change::Rolls { .. } => unreachable!("what rolls nodes and has commands is above"),
         Change::InPlace | Change::Resizes => ("changes", ""),
     };
-    let words = ["field", &quote(field.kind.name), change].map(str::to_owned);
-    let rest = [
-        quote(reason),
-        quote(&field.want.to_string()),
-        quote(field.kind.read),
-    ];
-    let mut groups = vec![words.to_vec()];
-    groups.extend(rest.map(|word| vec![word]));
-    lines(2, &groups)
+    let name = quote(field.kind.name);
+    let words = ["field", &name, change, &quote(reason)].map(str::to_owned);
+    let wanted = vec![quote(&field.want.to_string())];
+    lines(2, &[words.to_vec(), wanted, vec![quote(field.kind.read)]])
 }
 
 fn make(resource: &Resource) -> String {
