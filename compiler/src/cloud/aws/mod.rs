@@ -1,11 +1,24 @@
 //! Amazon EKS: clusters by eksctl, and what EC2 offers to their nodes.
 
+mod cluster;
+mod commands;
 pub mod cpu;
+mod eksctl;
 pub mod machines;
+mod mapping;
 pub mod names;
+mod node_group;
 mod os;
+mod pool;
+mod provision;
+mod tags;
+#[cfg(test)]
+mod testing;
 
-use gpuc_schema::config::{Autoscaler, Aws, CloudSection, DevicePlugin, DriverOwner, GpuCluster};
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{
+    Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, GpuCluster,
+};
 
 use super::machine::Machine;
 use super::{Cloud, Facts, MachineName, NameRule};
@@ -65,6 +78,8 @@ static FACTS: Facts = Facts {
     max_nodes: 450,
     capacities: &["onDemand", "spot", "reservation", "capacityBlock"],
 };
+
+static RESOURCES: &[&ResourceKind] = &[&cluster::KIND, &pool::KIND];
 
 /// The label by which the Cluster Autoscaler knows that a node will have GPUs before a plugin says so.
 const ACCELERATOR_LABEL: &str = "k8s.amazonaws.com/accelerator";
@@ -130,11 +145,11 @@ impl Cloud for Eks {
     }
 
     fn resources(&self) -> &'static [&'static ResourceKind] {
-        &[]
+        RESOURCES
     }
 
-    fn provision(&self, _cluster: &Checked<'_>) -> Provisioning {
-        unreachable!("nothing lowers yet")
+    fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
+        provision::provision(cluster)
     }
 }
 
@@ -144,6 +159,15 @@ fn section(config: &GpuCluster) -> &Aws {
         CloudSection::Aws(section) => section,
         _ => unreachable!("`Cloud::owns` chose this cloud for this section"),
     }
+}
+
+/// The cluster's name in EKS.
+fn cluster_name(config: &GpuCluster) -> &Spanned<String> {
+    let existing = match &section(config).cluster.value {
+        AwsCluster::Existing(existing) => existing.name.as_ref(),
+        AwsCluster::Create(_) => None,
+    };
+    existing.unwrap_or(&config.metadata.name)
 }
 
 fn is_pool_name(name: &str) -> bool {

@@ -9,7 +9,7 @@ use crate::model::KubernetesVersion;
 const OPEN: KubernetesVersion = KubernetesVersion(u8::MAX);
 
 /// The node images, the default first.
-pub static OS: &[OsFacts] = &[
+pub(super) static OS: &[OsFacts] = &[
     OsFacts {
         family: OsFamily::AmazonLinux2023,
         has_driver: true,
