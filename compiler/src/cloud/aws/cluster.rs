@@ -284,14 +284,14 @@ mod tests {
         let head = HEAD.replace(
             "{create: {}}",
             "{create: {endpoint: private, vpc: {existing: {id: vpc-0123456789abcdef0, securityGroup: sg-0123456789abcdef0, \
-             privateSubnets: [{zone: us-east-1b, id: subnet-0b}, {zone: us-east-1a, id: subnet-0a}]}}}}",
+             privateSubnets: [{zone: us-east-1b, id: subnet-0123456b}, {zone: us-east-1a, id: subnet-0123456a}]}}}}",
         );
         let made = provision_whole(&format!("{head}{POOL}"));
         let cluster = &made.resources[0];
         assert_eq!(field_of(cluster, "VPC").want, "vpc-0123456789abcdef0");
         assert_eq!(
             field_of(cluster, "subnets").want,
-            json!(["subnet-0a", "subnet-0b"])
+            json!(["subnet-0123456a", "subnet-0123456b"])
         );
         assert_eq!(
             field_of(cluster, "API server's endpoint").want,

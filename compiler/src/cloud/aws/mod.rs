@@ -11,6 +11,7 @@ mod node_group;
 mod os;
 mod pool;
 mod provision;
+mod rules;
 mod tags;
 #[cfg(test)]
 mod testing;
@@ -141,7 +142,7 @@ impl Cloud for Eks {
     }
 
     fn rules(&self) -> &'static [&'static Rule] {
-        &[]
+        rules::RULES
     }
 
     fn resources(&self) -> &'static [&'static ResourceKind] {
