@@ -24,7 +24,7 @@ use cpu::CpuMachine;
 use machine::Machine;
 
 /// Every cloud, by the key it has in the file.
-pub static CLOUDS: &[&dyn Cloud] = &[&azure::Azure, &onprem::OnPrem];
+pub static CLOUDS: &[&dyn Cloud] = &[\&aws::AWS, \&azure::Azure, \&onprem::OnPrem];
 
 /// The cloud that a section of the file speaks of.
 pub fn of(section: &CloudSection) -> &'static dyn Cloud {
