@@ -49,6 +49,27 @@ pub struct Fraction {
     pub denominator: u32,
 }
 
+impl Fraction {
+    /// Less than a card, but the cloud has not said how much.
+    pub const UNKNOWN: Self = Self {
+        numerator: 0,
+        denominator: 0,
+    };
+}
+
+impl MachineGpus {
+    /// Whole cards, which the cloud's API counts as they are.
+    pub const fn whole(model: &'static GpuModel, count: u32, memory_mib: Option<u32>) -> Self {
+        Self {
+            model,
+            count,
+            memory_mib,
+            fraction: None,
+            reported: None,
+        }
+    }
+}
+
 /// What a machine's CPUs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuArchitecture {

@@ -3,7 +3,10 @@
 //! Nothing outside a cloud's own folder names it. Checks, charts and lowering ask its [`Facts`] and methods, so that
 //! another cloud is another folder and a line in [`CLOUDS`].
 
+pub mod aws;
+pub mod azure;
 pub mod cpu;
+pub mod gcp;
 pub mod machine;
 
 use std::ops::RangeInclusive;

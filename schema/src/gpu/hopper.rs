@@ -19,7 +19,7 @@ pub static GH200_96GB: GpuModel = GpuModel {
     max_driver_branch: None,
     max_cuda: None,
     open_kernel_modules: false,
-    arm64_host: false,
+    arm64_host: true,
     note: None,
     source: "product name derived from NVML's naming",
 };

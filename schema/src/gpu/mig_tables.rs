@@ -1,10 +1,10 @@
 //! The MIG tables of every card that has one; cards with the same die and memory share a table.
 //!
 //! Sources, read 2026-11-21: the NVIDIA MIG User Guide r580 (names, counts, ids, fractions); public transcripts of
-//! `nvidia-smi mig -lgip` and `-lgipp` for A100, A30, H100, H100 NVL, GH200, H200 and RTX PRO 6000 (ids, memory, places);
-//! NVIDIA/go-nvml@2f9e261 `pkg/nvml/const.go` and `pkg/nvml/mock/gpus/{a100,a30}.go` (constants, places; the mocks of
-//! H100, H200 and B200 place by compute slices, against every transcript, and are not used); NVIDIA/mig-parted@bd7160f4
-//! `deployments/systemd/config-default.yaml` (names and counts from Blackwell on).
+//! `nvidia-smi mig -lgip` and `-lgipp` for A100, A30, H100, H100 NVL, GH200, H200 and RTX PRO 6000 (ids, memory,
+//! places); NVIDIA/go-nvml@2f9e261 `pkg/nvml/const.go` and `pkg/nvml/mock/gpus/{a100,a30}.go` (constants, places; the
+//! mocks of H100, H200 and B200 place by compute slices, against every transcript, and are not used);
+//! NVIDIA/mig-parted@bd7160f4 `deployments/systemd/config-default.yaml` (names and counts from Blackwell on).
 
 use super::Basis::{self, Derived, Documented, Nominal, Observed};
 use super::mig::{Mig, MigBasis, MigProfile};
@@ -79,7 +79,8 @@ pub static GH200_96GB: Mig = Mig {
     ..seven_of(Observed, Derived, Observed, Observed)
 };
 
-/// H200, SXM5 and NVL. Ids and memory of `1g.35gb` and `4g.71gb` and the id of `3g.71gb` are derived, the rest is observed.
+/// H200, SXM5 and NVL. Ids and memory of `1g.35gb` and `4g.71gb` and the id of `3g.71gb` are derived, the rest is
+/// observed.
 pub static H200_141GB: Mig = Mig {
     profiles: &sevenths([
         ("1g.18gb", 16_384),
@@ -168,7 +169,7 @@ pub static A30: Mig = Mig {
     basis: basis(Observed, Observed, Observed, Observed),
 };
 
-/// RTX PRO 6000 Blackwell Server Edition, all observed; NVML's constants follow from the suffixes.
+/// RTX PRO 6000 Blackwell Server Edition, all observed but NVML's constants, which follow from the suffixes.
 ///
 /// It has four decoders to share out: the plain and `+gfx` sizes take as many as they have compute slices, `-me` none,
 /// `+me.all` all four. That sum is read off the engine columns of the guide.
@@ -210,7 +211,7 @@ pub static RTX_PRO_6000: Mig = Mig {
             .ids(32, 12)
             .decoders(4),
     ],
-    basis: basis(Observed, Observed, Observed, Observed),
+    basis: basis(Derived, Observed, Observed, Observed),
 };
 
 /// A card of seven compute and eight memory slices, its profiles still to be named.

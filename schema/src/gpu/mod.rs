@@ -1,9 +1,9 @@
 //! Facts about GPUs: every card that gpuc knows, what it can do, and how it divides.
 //!
-//! Sources, read 2026-11-21, unless a card says more. Product names, families and MPS limits: NVIDIA/k8s-device-plugin
-//! @1b826acc (`internal/lm/resource.go`, `cmd/mps-control-daemon/mps/device.go`). PCI ids: the device filters of
-//! NVIDIA/mig-parted@bd7160f4 and the pci.ids database. Memory and driver branches: general knowledge, where a card does
-//! not say otherwise; good for warnings, not for errors.
+//! Sources, read 2026-11-21, unless a card says more. Product names, families and MPS limits:
+//! NVIDIA/k8s-device-plugin @1b826acc (`internal/lm/resource.go`, `cmd/mps-control-daemon/mps/device.go`). PCI ids:
+//! the device filters of NVIDIA/mig-parted@bd7160f4 and the pci.ids database. Memory and driver branches: general
+//! knowledge, where a card does not say otherwise; good for warnings, not for errors.
 
 mod ada_lovelace;
 mod ampere;
@@ -62,7 +62,7 @@ pub struct GpuModel {
     pub max_cuda: Option<&'static str>,
     /// Whether only the open kernel modules drive it.
     pub open_kernel_modules: bool,
-    /// Whether it comes on a board with a 64-bit Arm CPU.
+    /// Whether its hosts have 64-bit Arm CPUs: Grace, or AWS Graviton beside the T4G.
     pub arm64_host: bool,
     /// What a user ought to know about it.
     pub note: Option<&'static str>,
@@ -158,8 +158,8 @@ impl GpuModel {
         }
     }
 
-    /// How many replicas NVIDIA's device plugin allows under MPS: 16 below compute capability 7.5, though the V100 itself
-    /// takes 48 clients (NVIDIA/k8s-device-plugin `cmd/mps-control-daemon/mps/device.go`).
+    /// How many replicas NVIDIA's device plugin allows under MPS: 16 below compute capability 7.5, though the V100
+    /// itself takes 48 clients (NVIDIA/k8s-device-plugin `cmd/mps-control-daemon/mps/device.go`).
     pub fn mps_clients_nvidia_plugin(&self) -> u32 {
         if self.compute_capability >= (ComputeCapability { major: 7, minor: 5 }) {
             48

@@ -41,7 +41,7 @@ pub static T4G_16GB: GpuModel = GpuModel {
     max_driver_branch: None,
     max_cuda: None,
     open_kernel_modules: false,
-    arm64_host: false,
+    arm64_host: true,
     note: None,
     source: "product name derived from NVML's naming",
 };

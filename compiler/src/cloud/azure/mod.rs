@@ -1,0 +1,5 @@
+//! Azure Kubernetes Service: its machines and its names.
+
+pub mod cpu;
+pub mod machines;
+pub mod names;
