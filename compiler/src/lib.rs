@@ -11,6 +11,7 @@ pub mod diag;
 pub mod model;
 pub mod node;
 pub mod plan;
+pub mod resolve;
 pub mod source;
 pub mod tree;
 pub mod yaml;

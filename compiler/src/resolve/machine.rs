@@ -1,0 +1,156 @@
+//! What the nodes of a pool are.
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{GpuRequest, NodePool};
+use gpuc_schema::gpu::GpuModel;
+
+use super::suggest::{listed, nearest};
+use super::{Defaults, codes, gpus};
+use crate::cloud::machine::{Machine, Status};
+use crate::cloud::{Cloud, MachineName};
+use crate::diag::{Report, Reported};
+use crate::model::{Known, MachineType};
+use crate::node::Because;
+
+/// Finds a pool's machine type, or picks one.
+pub(super) fn resolve(
+    pool: &NodePool,
+    index: usize,
+    cloud: &'static dyn Cloud,
+    defaults: &mut Defaults,
+    report: &mut Report,
+) -> Known<MachineType> {
+    if !cloud.facts().makes_machines {
+        return Known::Yes(MachineType::Host);
+    }
+    let found = match (&pool.machine, &pool.gpu) {
+        (Some(name), _) => named(name, cloud, report),
+        (None, Some(request)) => picked(pool, request, index, cloud, defaults, report),
+        (None, None) => Err(missing(pool, cloud, report)),
+    };
+    match found {
+        Ok(machine) => Known::Yes(machine),
+        Err(reported) => Known::No(reported),
+    }
+}
+
+fn named(
+    name: &Spanned<String>,
+    cloud: &'static dyn Cloud,
+    report: &mut Report,
+) -> Result<MachineType, Reported> {
+    if let Some(machine) = cloud.machine(name) {
+        return Ok(MachineType::Catalog(machine));
+    }
+    let facts = cloud.facts();
+    let word = facts.machine_word;
+    match cloud.machine_name(name) {
+        MachineName::Cpu(cpu) => Ok(MachineType::Cpu(Some(cpu))),
+        MachineName::OtherAccelerator(whose) => {
+            let message = format!("`{name}` has no NVIDIA GPUs: {whose}");
+            let draft = report.draft(&codes::ACCELERATOR_NOT_NVIDIA, name.span, message);
+            Err(draft
+                .help("gpuc compiles for NVIDIA GPUs; `gpuc catalog machines` lists what has them")
+                .emit())
+        }
+        MachineName::Plausible => {
+            let message = format!("`{name}` is in no table of gpuc's");
+            let near = nearest(name, cloud.machines().iter().map(|machine| machine.name));
+            let draft = report.draft(&codes::MACHINE_UNKNOWN, name.span, message);
+            let draft = match near {
+                Some(near) => draft
+                    .help(format!(
+                        "did you mean `{near}`? otherwise it is taken for a machine without GPUs"
+                    ))
+                    .replace(name.span, near),
+                None => draft.help("it is taken for a machine without GPUs"),
+            };
+            draft.emit();
+            Ok(MachineType::Cpu(None))
+        }
+        MachineName::Impossible => {
+            let message = format!("`{name}` is not an {word}");
+            let near = nearest(name, cloud.machines().iter().map(|machine| machine.name));
+            let draft = report.draft(&codes::MACHINE_NAME_IMPOSSIBLE, name.span, message);
+            let draft = match near {
+                Some(near) => draft
+                    .help(format!("did you mean `{near}`?"))
+                    .replace(name.span, near),
+                None => draft.help("`gpuc catalog machines` lists those with GPUs"),
+            };
+            Err(draft.emit())
+        }
+    }
+}
+
+/// The smallest machine that has these GPUs and no others: by CPUs, then memory, then name. Machines that are retired,
+/// previewed, on their way out or rented only as part of a larger one are never picked.
+fn picked(
+    pool: &NodePool,
+    request: &Spanned<GpuRequest>,
+    index: usize,
+    cloud: &'static dyn Cloud,
+    defaults: &mut Defaults,
+    report: &mut Report,
+) -> Result<MachineType, Reported> {
+    let model = gpus::model(&request.model, report)?;
+    let wanted = request.per_node.value;
+    let mut with_model: Vec<_> = cloud
+        .machines()
+        .into_iter()
+        .filter(|machine| offers(machine, model))
+        .collect();
+    with_model.sort_by_key(|machine| (machine.vcpus, machine.memory_mib, machine.name));
+    let found = with_model
+        .iter()
+        .find(|machine| machine.gpus.count == wanted);
+    let Some(machine) = found else {
+        let facts = cloud.facts();
+        let message = format!(
+            "{} has no machine with {wanted} x {}",
+            facts.name, model.key
+        );
+        let draft = report.draft(&codes::NO_MACHINE_HAS_GPUS, request.model.span, message);
+        let draft = draft.label(request.per_node.span, "this many on a node");
+        let mut counts: Vec<_> = with_model
+            .iter()
+            .map(|machine| machine.gpus.count)
+            .collect();
+        counts.sort_unstable();
+        counts.dedup();
+        let counts: Vec<_> = counts.iter().map(ToString::to_string).collect();
+        let draft = if counts.is_empty() {
+            let mut models: Vec<_> = cloud.machines().iter().map(|m| m.gpus.model.key).collect();
+            models.sort_unstable();
+            models.dedup();
+            draft.help(format!("it has {}", listed(&models, 30)))
+        } else {
+            draft.help(format!(
+                "it has machines with {} of them",
+                counts.join(", ")
+            ))
+        };
+        return Err(draft.emit());
+    };
+    debug_assert!(pool.machine.is_none(), "a named machine is not picked");
+    let because = Because::Rule("the smallest machine of the catalog that has these GPUs");
+    defaults.fill_pool(index, &["machine"], &machine.name, because);
+    Ok(MachineType::Catalog(machine))
+}
+
+fn offers(machine: &Machine, model: &GpuModel) -> bool {
+    std::ptr::eq(machine.gpus.model, model)
+        && machine.gpus.fraction.is_none()
+        && machine.status == Status::Current
+}
+
+fn missing(pool: &NodePool, cloud: &dyn Cloud, report: &mut Report) -> Reported {
+    let message = format!("pool `{}` says neither `machine` nor `gpu`", pool.name);
+    report
+        .draft(&codes::MACHINE_MISSING, pool.name.span, message)
+        .help(format!(
+            "add `machine:` with an {}, or `gpu: {{model: L4, perNode: 1}}` to have one picked",
+            cloud.facts().machine_word
+        ))
+        .emit()
+}

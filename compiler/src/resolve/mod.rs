@@ -1,0 +1,115 @@
+//! Names bound to facts, defaults filled in, consequences drawn: `Config → Cluster`.
+//!
+//! A part that cannot be understood is reported once and becomes a hole; the rest goes on.
+
+pub mod codes;
+mod gpus;
+mod machine;
+mod nodes;
+mod offers;
+mod pool;
+mod sharing;
+mod suggest;
+mod taints;
+
+use std::sync::Arc;
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{Autoscaler, GpuCluster};
+use serde::Serialize;
+
+pub use suggest::nearest;
+
+use crate::cloud;
+use crate::diag::Report;
+use crate::model::{Cluster, Filled, Known, KubernetesVersion, SUPPORTED};
+use crate::node::Because;
+
+/// Understands a configuration.
+pub fn resolve(config: Arc<GpuCluster>, report: &mut Report) -> Cluster {
+    let cloud = cloud::of(&config.cloud);
+    let mut defaults = Defaults::default();
+    let kubernetes = kubernetes(&config.kubernetes.version, report);
+    let autoscaler = autoscaler(&config, cloud.facts(), &mut defaults);
+    let pools = config.node_pools.iter().enumerate();
+    let pools = pools
+        .map(|(index, _)| pool::resolve(&config, index, cloud, &mut defaults, report))
+        .collect();
+    Cluster {
+        name: config.metadata.name.clone(),
+        written: config,
+        kubernetes,
+        cloud,
+        autoscaler,
+        pools,
+        filled: defaults.filled,
+    }
+}
+
+fn kubernetes(written: &Spanned<String>, report: &mut Report) -> Known<Spanned<KubernetesVersion>> {
+    let (oldest, newest) = (SUPPORTED.start(), SUPPORTED.end());
+    let Some(version) = KubernetesVersion::parse(written) else {
+        let message = format!("`{written}` is not a Kubernetes version");
+        let draft = report.draft(&codes::KUBERNETES_VERSION_UNREADABLE, written.span, message);
+        let draft = draft.help(format!(
+            "write major and minor version, quoted: \"{newest}\""
+        ));
+        return Known::No(draft.emit());
+    };
+    if !SUPPORTED.contains(&version) {
+        let message = format!("Kubernetes {version} is not supported");
+        let draft = report.draft(
+            &codes::KUBERNETES_VERSION_UNSUPPORTED,
+            written.span,
+            message,
+        );
+        let nearest = if version < *oldest { oldest } else { newest };
+        let draft = draft
+            .help(format!("gpuc compiles for {oldest} to {newest}"))
+            .replace(written.span, format!("\"{nearest}\""));
+        return Known::No(draft.emit());
+    }
+    Known::Yes(Spanned::new(version, written.span))
+}
+
+fn autoscaler(
+    config: &GpuCluster,
+    facts: &cloud::Facts,
+    defaults: &mut Defaults,
+) -> Spanned<Autoscaler> {
+    config.autoscaler.unwrap_or_else(|| {
+        let autoscaler = facts.autoscalers[0];
+        let because = Because::Rule("the cloud's own autoscaler where it has one, else none");
+        defaults.fill(["autoscaler"], &autoscaler, because);
+        Spanned::unwritten(autoscaler)
+    })
+}
+
+/// The values that nobody wrote, as they are filled in.
+#[derive(Default)]
+struct Defaults {
+    filled: Vec<Filled>,
+}
+
+impl Defaults {
+    fn fill<S: ToString>(
+        &mut self,
+        path: impl IntoIterator<Item = S>,
+        value: &impl Serialize,
+        because: Because,
+    ) {
+        self.filled.push(Filled {
+            path: path.into_iter().map(|key| key.to_string()).collect(),
+            value: serde_json::to_value(value).expect("the schema's types serialise to JSON"),
+            because,
+        });
+    }
+
+    fn fill_pool(&mut self, pool: usize, keys: &[&str], value: &impl Serialize, because: Because) {
+        let head = ["nodePools".to_owned(), pool.to_string()];
+        let path = head
+            .into_iter()
+            .chain(keys.iter().map(|key| (*key).to_owned()));
+        self.fill(path, value, because);
+    }
+}

@@ -1,0 +1,165 @@
+//! A pool, from what was written to what follows.
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{DevicePlugin, GpuCluster, OsFamily};
+
+use super::{Defaults, gpus, machine, nodes, offers, sharing, taints};
+use crate::cloud::Cloud;
+use crate::diag::Report;
+use crate::model::{DEDICATED_TO, Known, Label, POOL_LABEL, Pool};
+use crate::node::{Because, Origin};
+
+/// Understands the pool at an index.
+pub(super) fn resolve(
+    config: &GpuCluster,
+    index: usize,
+    cloud: &'static dyn Cloud,
+    defaults: &mut Defaults,
+    report: &mut Report,
+) -> Pool {
+    let written = &config.node_pools[index].value;
+    let machine = machine::resolve(written, index, cloud, defaults, report);
+    let gpus = gpus::resolve(written, &machine, cloud, report);
+    let sharing = sharing::resolve(written, &gpus, report);
+    let os = os(config, index, cloud, defaults);
+    let plugin = plugin(config, index, os.value, cloud, defaults);
+    let mut pool = Pool {
+        index,
+        name: written.name.clone(),
+        nodes: nodes::resolve(written, report),
+        offers: offers::of(written, &gpus, &sharing),
+        driver: driver(config, index, &gpus, plugin.value, cloud, defaults),
+        driver_version: first(&written.stack.driver_version, &config.stack.driver_version),
+        runtime_image: first(&written.stack.runtime_image, &config.stack.runtime_image),
+        driver_image: first(&written.stack.driver_image, &config.stack.driver_image),
+        written: written.clone(),
+        machine,
+        gpus,
+        os,
+        plugin,
+        sharing,
+        labels: Vec::new(),
+        selector: Vec::new(),
+        taints: Vec::new(),
+        tolerations: Vec::new(),
+    };
+    pool.labels = labels(&pool);
+    let more = cloud.labels(config, &pool);
+    pool.labels.extend(more);
+    pool.labels.sort_by(|a, b| a.key.cmp(&b.key));
+    pool.selector = selector(&pool);
+    pool.taints = taints::of(&pool);
+    let more = cloud.taints(config, &pool);
+    taints::add(&mut pool.taints, more);
+    pool.tolerations = taints::tolerations(&pool.taints);
+    pool
+}
+
+/// The pool's word, else the cluster's.
+fn first<T: Clone>(pool: &Option<T>, cluster: &Option<T>) -> Option<T> {
+    pool.as_ref().or(cluster.as_ref()).cloned()
+}
+
+fn os(
+    config: &GpuCluster,
+    index: usize,
+    cloud: &dyn Cloud,
+    defaults: &mut Defaults,
+) -> Spanned<OsFamily> {
+    let written = config.node_pools[index].os.family;
+    written.unwrap_or_else(|| {
+        let family = cloud.facts().os[0].family;
+        let because = Because::Rule("the cloud's usual node image");
+        defaults.fill_pool(index, &["os", "family"], &family, because);
+        Spanned::unwritten(family)
+    })
+}
+
+fn plugin(
+    config: &GpuCluster,
+    index: usize,
+    os: OsFamily,
+    cloud: &dyn Cloud,
+    defaults: &mut Defaults,
+) -> Spanned<DevicePlugin> {
+    let written = config.node_pools[index].stack.device_plugin;
+    if let Some(plugin) = written.or(config.stack.device_plugin) {
+        return plugin;
+    }
+    let advertises = cloud.os(os).is_some_and(|facts| facts.advertises);
+    let (plugin, because) = if advertises {
+        let why = "this operating system advertises GPUs itself";
+        (DevicePlugin::Cloud, Because::Rule(why))
+    } else {
+        (DevicePlugin::Gpuc, Because::Default)
+    };
+    defaults.fill_pool(index, &["stack", "devicePlugin"], &plugin, because);
+    Spanned::unwritten(plugin)
+}
+
+fn driver(
+    config: &GpuCluster,
+    index: usize,
+    gpus: &Known<Option<crate::model::PoolGpus>>,
+    plugin: DevicePlugin,
+    cloud: &dyn Cloud,
+    defaults: &mut Defaults,
+) -> Spanned<gpuc_schema::config::DriverOwner> {
+    let written = config.node_pools[index].stack.driver;
+    if let Some(driver) = written.or(config.stack.driver) {
+        return driver;
+    }
+    let driver = cloud.default_driver(plugin);
+    if matches!(gpus.get(), Some(Some(_))) {
+        let because = Because::Rule("who installs the driver here when this plugin advertises");
+        defaults.fill_pool(index, &["stack", "driver"], &driver, because);
+    }
+    Spanned::unwritten(driver)
+}
+
+/// The labels that follow from the pool itself. An existing pool's nodes have what they have.
+fn labels(pool: &Pool) -> Vec<Label> {
+    if pool.is_existing() {
+        return Vec::new();
+    }
+    let name = Label {
+        key: POOL_LABEL.to_owned(),
+        value: pool.name.value.clone(),
+        origin: Origin::rule([pool.name.span], "every node says which pool it belongs to"),
+    };
+    let dedicated = pool.written.dedicated_to.iter().map(|whom| Label {
+        key: DEDICATED_TO.to_owned(),
+        value: whom.value.clone(),
+        origin: Origin::rule(
+            [whom.span],
+            "a dedicated pool's nodes say whom they are for",
+        ),
+    });
+    let written = pool.written.labels.iter().map(|(key, value)| Label {
+        key: key.value.clone(),
+        value: value.value.clone(),
+        origin: Origin::made([key.span, value.span], Because::Written),
+    });
+    std::iter::once(name)
+        .chain(dedicated)
+        .chain(written)
+        .collect()
+}
+
+fn selector(pool: &Pool) -> Vec<Label> {
+    match &pool.written.existing {
+        Some(existing) => existing
+            .selector
+            .iter()
+            .map(|(key, value)| Label {
+                key: key.value.clone(),
+                value: value.value.clone(),
+                origin: Origin::made([key.span, value.span], Because::Written),
+            })
+            .collect(),
+        None => {
+            let is_pool = |label: &&Label| label.key == POOL_LABEL;
+            pool.labels.iter().filter(is_pool).cloned().collect()
+        }
+    }
+}

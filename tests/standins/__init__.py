@@ -1,0 +1,1 @@
+"""Stateful stand-ins for the cloud command lines that emitted scripts call."""

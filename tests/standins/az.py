@@ -1,0 +1,508 @@
+"""`az aks`, `az group` and `az account`, over the AKS part of the state."""
+
+import re
+
+from .cli import BOOL, LIST, VALUE, Command, Refused, Tool, Unsupported, flags
+from .cli import public, query, show, table
+
+SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
+DEFAULT_VERSION = "1.33.5"
+SPOT = "kubernetes.azure.com/scalesetpriority"
+# The validator of azure-cli 2.91.0 (acs/_validators.py): a taint must have a value.
+_TAINT = re.compile(
+    r"^[a-zA-Z\d][\w\-\.\/]{0,252}=[a-zA-Z\d][\w\-\.]{0,62}:(NoSchedule|PreferNoSchedule|NoExecute)$"
+)
+_ABSENT = (
+    "artifactStreamingProfile capacityReservationGroupId creationData enableEncryptionAtHost"
+    " enableFips enableUltraSsd gatewayProfile gpuInstanceProfile gpuProfile hostGroupId"
+    " kubeletConfig linuxOsConfig localDnsProfile maxCount messageOfTheDay minCount networkProfile"
+    " nodeLabels nodePublicIpPrefixId nodeTaints podSubnetId proximityPlacementGroupId"
+    " scaleSetEvictionPolicy scaleSetPriority spotMaxPrice tags virtualMachinesProfile"
+    " vnetSubnetId windowsProfile workloadRuntime availabilityZones upgradeSettingsBlueGreen"
+).split()
+
+
+def _refuse(text, rc=1):
+    return Refused(rc, f"ERROR: {text}")
+
+
+def _missing(code, message):
+    return Refused(3, f"ERROR: ({code}) {message}\nCode: {code}\nMessage: {message}")
+
+
+def _need(call, *names):
+    absent = [name for name in names if not call.has(name)]
+    if absent:
+        raise _refuse(f"the following arguments are required: {', '.join(absent)}", 2)
+    return [call.get(name) for name in names]
+
+
+def _answer(call, value):
+    value = public(value)
+    if call.has("--query"):
+        value = query(value, call.get("--query"))
+    form = call.get("--output", "json")
+    if form == "none":
+        return
+    if form == "json":
+        show(value)
+    elif form == "tsv":
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, (dict, list)):
+                raise Unsupported("az --output tsv of an object: name one field with --query")
+            if isinstance(each, bool):
+                each = str(each).lower()
+            if each is not None:
+                print(each)
+    else:
+        raise Unsupported(f"az --output {form}")
+
+
+def _integer(call, name):
+    try:
+        return int(call.get(name))
+    except ValueError as error:
+        raise _refuse(f"argument {name}: invalid int value: '{call.get(name)}'", 2) from error
+
+
+def show_account(call):
+    held = call.data["aks"].get("account") or {"id": SUBSCRIPTION, "name": "stand-in"}
+    wanted = call.get("--subscription")
+    if wanted and wanted not in (held["id"], held["name"]):
+        known = call.data["aks"].get("subscriptions")
+        if known is not None and wanted not in known:
+            raise _refuse(f"Subscription '{wanted}' not found. Check the spelling and casing and"
+                          " try again.")
+        held = held | {"id": wanted}
+    _answer(call, {"isDefault": True, "state": "Enabled", "tenantId": SUBSCRIPTION} | held)
+
+
+def set_account(call):
+    _need(call, "--subscription")
+
+
+def _group(call, name):
+    held = call.data["aks"]["groups"]
+    if name not in held:
+        raise _missing("ResourceGroupNotFound", f"Resource group '{name}' could not be found.")
+    return held[name]
+
+
+def show_group(call):
+    _answer(call, _group(call, *_need(call, "--name")))
+
+
+def group_exists(call):
+    _answer(call, _need(call, "--name")[0] in call.data["aks"]["groups"])
+
+
+def create_group(call):
+    name, location = _need(call, "--name", "--location")
+    held = call.data["aks"]["groups"].get(name)
+    if held and held["location"] != location:
+        raise _refuse(f"(InvalidResourceGroupLocation) Invalid resource group location '{location}'."
+                      f" The Resource group already exists in location '{held['location']}'.")
+    group = held or {
+        "id": f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{name}",
+        "location": location,
+        "managedBy": None,
+        "name": name,
+        "properties": {"provisioningState": "Succeeded"},
+        "tags": None,
+    }
+    if call.has("--tags"):
+        group["tags"] = _pairs(call.get("--tags"))
+    call.data["aks"]["groups"][name] = group
+    _answer(call, group)
+
+
+def _pairs(items):
+    """az's `k=v k=v`; an empty string clears."""
+    return dict((each.split("=", 1) + [""])[:2] for each in items if each)
+
+
+def _labels(items):
+    for each in items:
+        if each and "=" not in each:
+            raise _refuse(f"Invalid label: {each}. Label definition must be of format name=value.")
+    return _pairs(items)
+
+
+def _taints(text):
+    found = [each.strip() for each in text.split(",") if each.strip()]
+    for each in found:
+        if not _TAINT.match(each):
+            raise _refuse(f"Invalid node taint: {each}")
+    return found
+
+
+def _cluster(call, flag):
+    group, name = _need(call, "--resource-group", flag)
+    _group(call, group)
+    found = call.data["aks"]["clusters"].get(name)
+    if not found or found["resourceGroup"] != group:
+        kind = "Microsoft.ContainerService/managedClusters"
+        raise _missing("ResourceNotFound", f"The Resource '{kind}/{name}' under resource group"
+                       f" '{group}' was not found.")
+    return found
+
+
+def _pools(call, cluster):
+    held = call.data["aks"]["pools"].values()
+    return [each for each in held if each.get("_cluster", cluster["name"]) == cluster["name"]]
+
+
+def _pool(call):
+    cluster = _cluster(call, "--cluster-name")
+    (name,) = _need(call, "--name")
+    for pool in _pools(call, cluster):
+        if pool["name"] == name:
+            return cluster, pool
+    raise _missing("NotFound", f"Could not find the agent pool '{name}' in managed cluster"
+                   f" '{cluster['name']}'.")
+
+
+def _bounds(call, pool, enabling):
+    if enabling and not (call.has("--min-count") and call.has("--max-count")):
+        raise _refuse("Please specify both min-count and max-count when --enable-cluster-autoscaler"
+                      " enabled")
+    least, most = _integer(call, "--min-count"), _integer(call, "--max-count")
+    if least > most:
+        raise _refuse("Value of min-count should be less than or equal to value of max-count.")
+    pool |= {"enableAutoScaling": True, "minCount": least, "maxCount": most}
+
+
+# Flags that write one value to one key of the pool, on add and (the second table) on update.
+_ADD = {
+    "--node-vm-size": "vmSize", "--os-type": "osType", "--os-sku": "osSku",
+    "--vnet-subnet-id": "vnetSubnetId", "--pod-subnet-id": "podSubnetId",
+    "--kubernetes-version": "orchestratorVersion", "--node-osdisk-type": "osDiskType",
+    "--eviction-policy": "scaleSetEvictionPolicy", "--ppg": "proximityPlacementGroupId",
+    "--crg-id": "capacityReservationGroupId", "--gpu-instance-profile": "gpuInstanceProfile",
+    "--host-group-id": "hostGroupId", "--mode": "mode", "--scale-down-mode": "scaleDownMode",
+    "--workload-runtime": "workloadRuntime",
+}
+_UPDATE = {"--os-sku": "osSku", "--mode": "mode", "--scale-down-mode": "scaleDownMode"}
+_UPGRADE = {
+    "--max-surge": "maxSurge", "--max-unavailable": "maxUnavailable",
+    "--drain-timeout": "drainTimeoutInMinutes", "--node-soak-duration": "nodeSoakDurationInMinutes",
+    "--undrainable-node-behavior": "undrainableNodeBehavior",
+}
+
+
+def _write(pool, call, texts):
+    for flag, key in texts.items():
+        if call.has(flag):
+            pool[key] = call.get(flag)
+    for flag, key in _UPGRADE.items():
+        if call.has(flag):
+            text = call.get(flag)
+            pool["upgradeSettings"][key] = int(text) if key.endswith("Minutes") else text
+    if call.has("--labels"):
+        pool["nodeLabels"] = _labels(call.get("--labels")) or None
+    if call.has("--node-taints"):
+        pool["nodeTaints"] = _taints(call.get("--node-taints")) or None
+    if call.has("--tags"):
+        pool["tags"] = _pairs(call.get("--tags")) or None
+    if call.has("--gpu-driver"):
+        driver = call.get("--gpu-driver").capitalize()
+        if driver not in ("Install", "None"):
+            raise _refuse(f"argument --gpu-driver: invalid choice: '{driver}'", 2)
+        pool["gpuProfile"] = {"driver": driver}
+    # AKS writes its own taint and label on spot pools back whatever the caller sends.
+    if pool["scaleSetPriority"] == "Spot":
+        pool["nodeLabels"] = (pool["nodeLabels"] or {}) | {SPOT: "spot"}
+        taint = f"{SPOT}=spot:NoSchedule"
+        pool["nodeTaints"] = [each for each in pool["nodeTaints"] or [] if each != taint] + [taint]
+
+
+def _new_pool(call, cluster, name):
+    if not name.isalnum() or len(name) > 12:
+        raise _refuse("--nodepool-name can contain at most 12 characters and should contain only"
+                      " alphanumeric characters")
+    pool = dict.fromkeys(_ABSENT) | {
+        "_cluster": cluster["name"],
+        "count": _integer(call, "--node-count") if call.has("--node-count") else 3,
+        "enableAutoScaling": False, "enableNodePublicIp": False, "kubeletDiskType": "OS",
+        "id": f"{cluster['id']}/agentPools/{name}", "maxPods": 250, "mode": "User", "name": name,
+        "orchestratorVersion": cluster["kubernetesVersion"], "osDiskSizeGb": 128,
+        "osDiskType": "Managed", "osSku": "Ubuntu", "osType": "Linux",
+        "powerState": {"code": "Running"}, "provisioningState": "Succeeded",
+        "resourceGroup": cluster["resourceGroup"], "scaleDownMode": "Delete",
+        "securityProfile": {"enableSecureBoot": False, "enableVtpm": False},
+        "type": "Microsoft.ContainerService/managedClusters/agentPools",
+        "typePropertiesType": "VirtualMachineScaleSets",
+        "upgradeSettings": {
+            "drainTimeoutInMinutes": None, "maxSurge": "10%", "maxUnavailable": "0",
+            "nodeSoakDurationInMinutes": None, "undrainableNodeBehavior": None,
+        },
+        "vmSize": "Standard_D4s_v5",
+    }
+    del pool["upgradeSettingsBlueGreen"]
+    if call.has("--spot-max-price") and call.get("--priority") != "Spot":
+        raise _refuse("--spot_max_price can only be set when --priority is Spot")
+    if call.get("--priority") == "Spot":
+        pool |= {"scaleSetPriority": "Spot", "scaleSetEvictionPolicy": "Delete"}
+        pool["spotMaxPrice"] = float(call.get("--spot-max-price", "-1"))
+    if call.has("--enable-cluster-autoscaler"):
+        _bounds(call, pool, enabling=True)
+        if not pool["minCount"] <= pool["count"] <= pool["maxCount"]:
+            raise _refuse("node-count is not in the range of min-count and max-count")
+    elif call.has("--min-count") or call.has("--max-count"):
+        raise _refuse("min-count and max-count are required for --enable-cluster-autoscaler, please"
+                      " use the flag")
+    for flag, key in (("--max-pods", "maxPods"), ("--node-osdisk-size", "osDiskSizeGb")):
+        if call.has(flag):
+            pool[key] = _integer(call, flag)
+    if call.has("--zones"):
+        pool["availabilityZones"] = call.get("--zones")
+    for flag, key in (("--enable-ultra-ssd", "enableUltraSsd"), ("--enable-fips-image", "enableFips"),
+                      ("--enable-encryption-at-host", "enableEncryptionAtHost"),
+                      ("--enable-node-public-ip", "enableNodePublicIp")):
+        if call.has(flag):
+            pool[key] = True
+    _write(pool, call, _ADD)
+    call.data["aks"]["pools"][name] = pool
+    return pool
+
+
+def _shown(call, cluster):
+    return public(cluster) | {"agentPoolProfiles": _pools(call, cluster)}
+
+
+def show_cluster(call):
+    _answer(call, _shown(call, _cluster(call, "--name")))
+
+
+def create_cluster(call):
+    group, name = _need(call, "--resource-group", "--name")
+    location = call.get("--location", _group(call, group)["location"])
+    if name in call.data["aks"]["clusters"]:
+        raise _refuse(f"The cluster '{name}' under resource group '{group}' already exists. Please"
+                      " use command 'az aks update' to update the existing cluster.")
+    base = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{group}"
+    cluster = {
+        "_flags": dict(call.values), "fqdn": f"{name}.hcp.{location}.azmk8s.io",
+        "id": f"{base}/providers/Microsoft.ContainerService/managedClusters/{name}",
+        "kubernetesVersion": call.get("--kubernetes-version", DEFAULT_VERSION),
+        "location": location, "name": name, "provisioningState": "Succeeded",
+        "powerState": {"code": "Running"}, "resourceGroup": group,
+        "nodeResourceGroup": call.get("--node-resource-group", f"MC_{group}_{name}_{location}"),
+        "oidcIssuerProfile": {"enabled": call.has("--enable-oidc-issuer"), "issuerUrl": None},
+        "tags": _pairs(call.get("--tags", [])) or None,
+    }
+    call.data["aks"]["clusters"][name] = cluster
+    # The cluster's own flags describe its first pool under other names.
+    renamed = {"--nodepool-labels": "--labels", "--nodepool-taints": "--node-taints"}
+    whole, first = call.values, {}
+    for flag, value in whole.items():
+        if flag not in ("--tags", "--name", "--mode"):
+            first[renamed.get(flag, flag)] = value
+    call.values = first | {"--mode": "System"}
+    _new_pool(call, cluster, whole.get("--nodepool-name", "nodepool1"))
+    call.values = whole
+    _answer(call, _shown(call, cluster))
+
+
+def update_cluster(call):
+    cluster = _cluster(call, "--name")
+    if call.has("--tags"):
+        cluster["tags"] = _pairs(call.get("--tags")) or None
+    if call.has("--enable-oidc-issuer"):
+        cluster["oidcIssuerProfile"]["enabled"] = True
+    cluster["_flags"] |= call.values
+    _answer(call, _shown(call, cluster))
+
+
+def upgrade_cluster(call):
+    cluster = _cluster(call, "--name")
+    _attended(call)
+    cluster["kubernetesVersion"] = call.get("--kubernetes-version", cluster["kubernetesVersion"])
+    if not call.has("--control-plane-only"):
+        for pool in _pools(call, cluster):
+            pool["orchestratorVersion"] = cluster["kubernetesVersion"]
+    _answer(call, _shown(call, cluster))
+
+
+def _attended(call):
+    if not call.has("--yes"):
+        raise _refuse("Unable to prompt for confirmation as no tty available. Use --yes.")
+
+
+def delete_cluster(call):
+    cluster = _cluster(call, "--name")
+    _attended(call)
+    for pool in _pools(call, cluster):
+        del call.data["aks"]["pools"][pool["name"]]
+    del call.data["aks"]["clusters"][cluster["name"]]
+
+
+def get_credentials(call):
+    cluster = _cluster(call, "--name")
+    name = call.get("--context", cluster["name"] + ("-admin" if call.has("--admin") else ""))
+    if name in call.data["contexts"] and not call.has("--overwrite-existing"):
+        held = call.data["contexts"][name]
+        if held.get("server") != f"https://{cluster['fqdn']}:443":
+            raise _refuse(f"A different object named {name} already exists in your kubeconfig file.")
+    call.data["contexts"][name] = {"server": f"https://{cluster['fqdn']}:443"}
+    call.data["currentContext"] = name
+
+
+def show_pool(call):
+    _answer(call, _pool(call)[1])
+
+
+def list_pools(call):
+    _answer(call, _pools(call, _cluster(call, "--cluster-name")))
+
+
+def add_pool(call):
+    cluster = _cluster(call, "--cluster-name")
+    (name,) = _need(call, "--name")
+    held = call.data["aks"]["pools"].get(name)
+    if held and held.get("_cluster", cluster["name"]) != cluster["name"]:
+        raise Unsupported(f"two AKS node pools named {name}")
+    if held:
+        raise _refuse(f"Node pool {name} already exists, please try a different name, use 'aks"
+                      " nodepool list' to get current list of node pool")
+    _answer(call, _new_pool(call, cluster, name))
+
+
+def update_pool(call):
+    _need(call, "--resource-group", "--cluster-name", "--name")
+    switches = ["--enable-cluster-autoscaler", "--disable-cluster-autoscaler",
+                "--update-cluster-autoscaler"]
+    given = [each for each in switches if call.has(each)]
+    frame = {"--resource-group", "--cluster-name", "--name", "--no-wait", *_GLOBAL}
+    if not call.values.keys() - frame:
+        raise _refuse("Please specify one or more of the settings of the node pool to update", 2)
+    if len(given) > 1:
+        raise _refuse("Can only specify one of --enable-cluster-autoscaler,"
+                      " --update-cluster-autoscaler and --disable-cluster-autoscaler", 2)
+    if not given and (call.has("--min-count") or call.has("--max-count")):
+        raise _refuse("min-count and max-count need --enable-cluster-autoscaler or"
+                      " --update-cluster-autoscaler")
+    _, pool = _pool(call)
+    if given[:1] == switches[:1]:
+        if pool["enableAutoScaling"]:
+            raise _refuse("Cluster autoscaler is already enabled for this node pool. Please run"
+                          " \"az aks nodepool update --update-cluster-autoscaler\".")
+        _bounds(call, pool, enabling=True)
+    elif given[:1] == switches[2:]:
+        if not pool["enableAutoScaling"]:
+            raise _refuse("Cluster autoscaler is not enabled for this node pool. Run \"az aks"
+                          " nodepool update --enable-cluster-autoscaler\" to enable cluster with"
+                          " min-count and max-count.")
+        _bounds(call, pool, enabling=True)
+    elif given:
+        pool |= {"enableAutoScaling": False, "minCount": None, "maxCount": None}
+    _write(pool, call, _UPDATE)
+    _answer(call, pool)
+
+
+def scale_pool(call):
+    _, pool = _pool(call)
+    count = _integer(call, "--node-count") if call.has("--node-count") else 3
+    if pool["enableAutoScaling"]:
+        raise _refuse("Cannot scale cluster autoscaler enabled node pool.")
+    if count == pool["count"]:
+        raise _refuse("The new node count is the same as the current node count.")
+    pool["count"] = count
+    _answer(call, pool)
+
+
+def upgrade_pool(call):
+    _, pool = _pool(call)
+    pool["orchestratorVersion"] = call.get("--kubernetes-version", pool["orchestratorVersion"])
+    _answer(call, pool)
+
+
+def delete_pool(call):
+    _, pool = _pool(call)
+    del call.data["aks"]["pools"][pool["name"]]
+
+
+def _unknown(_name, arguments):
+    return Refused(2, f"ERROR: unrecognized arguments: {' '.join(arguments)}")
+
+
+_ALIASES = {"-g": "--resource-group", "-n": "--name", "-o": "--output", "-y": "--yes"}
+_AKS_ALIASES = {"-k": "--kubernetes-version", "-c": "--node-count", "-s": "--node-vm-size",
+                "-z": "--zones", "-m": "--max-pods", "-e": "--enable-cluster-autoscaler",
+                "-l": "--location"}
+_POOL_ALIASES = _AKS_ALIASES | {"--nodepool-name": "--name", "-u": "--update-cluster-autoscaler",
+                                "-d": "--disable-cluster-autoscaler"}
+_GROUP_ALIASES = {"-l": "--location", "-g": "--name", "--resource-group": "--name"}
+
+
+def _tables(name, command):
+    """The real flag table of this command with the kinds that the parser here knows."""
+    for each in (table("az_flags.json") or {"commands": []})["commands"]:
+        if each["command"] == "az " + name:
+            kinds = {"bool": BOOL, "list": LIST}
+            found = {flag: kinds.get(about["type"], VALUE) for flag, about in each["flags"].items()}
+            aliases = {a: flag for flag, about in each["flags"].items() for a in about.get("alias", [])}
+            return found, aliases
+    return None
+
+
+_GLOBAL = flags("only-show-errors verbose debug", "subscription output query")
+_NAMED = flags("", "resource-group name")
+_WAITED = _NAMED | flags("no-wait")
+_CONFIRMED = _WAITED | flags("yes")
+_INPOOL = _WAITED | flags("", "cluster-name")
+_AUTOSCALING = flags("enable-cluster-autoscaler disable-cluster-autoscaler"
+                     " update-cluster-autoscaler", "min-count max-count")
+_POOL_UPDATE = _AUTOSCALING | flags("", " ".join(
+    each[2:] for each in [*_UPDATE, *_UPGRADE, "--node-taints", "--gpu-driver"]), "labels tags")
+_POOL_ADD = {**_POOL_UPDATE, **flags(
+    "enable-ultra-ssd enable-fips-image enable-encryption-at-host enable-node-public-ip",
+    " ".join(each[2:] for each in _ADD) + " node-count priority spot-max-price node-osdisk-size"
+    " max-pods", "zones")}
+for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
+    del _POOL_ADD[_flag]
+_AKS = flags("enable-oidc-issuer enable-workload-identity enable-managed-identity", "", "tags")
+# What only node pools have, and aks create does not take for its first pool.
+_POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
+                    " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"
+                    " undrainable-node-behavior")
+_FIRST_POOL = {flag: kind for flag, kind in _POOL_ADD.items() if flag not in _POOLS_ONLY}
+_AKS_ADD = _FIRST_POOL | _AKS | flags(
+    "generate-ssh-keys no-ssh-key", "location nodepool-name node-resource-group nodepool-taints"
+    " network-plugin network-plugin-mode network-dataplane tier", "nodepool-labels")
+_GROUP = flags("", "name location", "tags")
+_COMMANDS = {
+    "account show": (show_account, False, {}, {"-s": "--subscription", "-n": "--subscription"}),
+    "account set": (set_account, False, {}, {"-s": "--subscription", "-n": "--subscription"}),
+    "group show": (show_group, False, _GROUP, _GROUP_ALIASES),
+    "group exists": (group_exists, False, _GROUP, _GROUP_ALIASES),
+    "group create": (create_group, True, _GROUP, _GROUP_ALIASES),
+    "aks show": (show_cluster, False, _NAMED, {}),
+    "aks create": (create_cluster, True, _CONFIRMED | _AKS_ADD, _AKS_ALIASES),
+    "aks update": (update_cluster, True, _CONFIRMED | _AKS, {}),
+    "aks upgrade": (upgrade_cluster, True, _CONFIRMED | flags(
+        "control-plane-only", "kubernetes-version"), _AKS_ALIASES),
+    "aks delete": (delete_cluster, True, _CONFIRMED, {}),
+    "aks get-credentials": (get_credentials, False, _NAMED | flags(
+        "admin overwrite-existing", "context file"), {"-a": "--admin", "-f": "--file"}),
+    "aks nodepool show": (show_pool, False, _INPOOL, _POOL_ALIASES),
+    "aks nodepool list": (list_pools, False, _INPOOL, _POOL_ALIASES),
+    "aks nodepool add": (add_pool, True, _INPOOL | _POOL_ADD, _POOL_ALIASES),
+    "aks nodepool update": (update_pool, True, _INPOOL | _POOL_UPDATE, _POOL_ALIASES),
+    "aks nodepool scale": (scale_pool, True, _INPOOL | flags("", "node-count"), _POOL_ALIASES),
+    "aks nodepool upgrade": (upgrade_pool, True, _INPOOL | flags(
+        "yes", "kubernetes-version max-surge"), _POOL_ALIASES),
+    "aks nodepool delete": (delete_pool, True, _INPOOL, _POOL_ALIASES),
+}
+
+TOOL = Tool(
+    name="az",
+    commands={name: Command(*about) for name, about in _COMMANDS.items()},
+    flags=_GLOBAL,
+    aliases=_ALIASES,
+    unknown=_unknown,
+    outage="ERROR: AADSTS700082: The refresh token has expired due to inactivity. Interactive"
+    " authentication is needed. Please run: az login",
+    style="az",
+    tables=_tables,
+)

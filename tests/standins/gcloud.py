@@ -1,0 +1,413 @@
+"""`gcloud container` and the few commands around it, over the GKE part of the state."""
+
+import os
+
+from . import gke_pool
+from .cli import BOOL, REPEAT, VALUE, Command, Refused, Tool, Unsupported, flags
+from .cli import public, query, show, table
+
+DEFAULT_VERSION = "1.33.5-gke.1080000"
+_PLACE = ("--location", "--zone", "--region")
+_UNATTENDED = (
+    "This prompt could not be answered because you are not in an interactive session.  You can"
+    " re-run the command with the --quiet flag to accept default answers for all prompts."
+)
+
+
+def _refuse(call, text, rc=1):
+    return Refused(rc, f"ERROR: (gcloud.{call.command.replace(' ', '.')}) {text}")
+
+
+def _error(call, code, text):
+    return _refuse(call, f"ResponseError: code={code}, message={text}")
+
+
+def _framed(run):
+    """Give the refusals of RUN the prefix that gcloud prints."""
+
+    def framed(call):
+        if sum(call.has(each) for each in _PLACE) > 1:
+            raise _refuse(call, "At most one of --location | --region | --zone can be specified.", 2)
+        try:
+            return run(call)
+        except Unsupported:
+            raise
+        except Refused as refused:
+            if refused.text.startswith("ERROR:"):
+                raise
+            raise _refuse(call, refused.text, refused.rc) from refused
+
+    return framed
+
+
+def _attended(call):
+    if not call.has("--quiet") and os.environ.get("CLOUDSDK_CORE_DISABLE_PROMPTS") != "1":
+        raise _refuse(call, _UNATTENDED)
+
+
+def _project(call):
+    held = call.data["gke"]
+    name = call.get("--project") or os.environ.get("CLOUDSDK_CORE_PROJECT")
+    name = name or held.get("defaultProject")
+    if not name:
+        raise _refuse(call, "The required property [project] is not currently set.")
+    if held.get("projects") is not None and name not in held["projects"]:
+        raise _error(call, 403, f"Permission denied on resource project {name}.")
+    return name
+
+
+def _path(call, cluster):
+    place = next((call.get(each) for each in _PLACE if call.has(each)), None)
+    if not place:
+        raise _refuse(call, "Please specify location: one of [--zone, --region, --location].")
+    kind = "zones" if place.count("-") == 2 else "locations"
+    return f"projects/{_project(call)}/{kind}/{place}/clusters/{cluster}", place
+
+
+def _one(call):
+    if len(call.words) != 1:
+        raise _refuse(call, "argument NAME: Must be specified.", 2)
+    return call.words[0]
+
+
+def _cluster(call, name):
+    path, _ = _path(call, name)
+    found = call.data["gke"]["clusters"].get(name)
+    if not found or found["_path"] != path:
+        raise _error(call, 404, f"Not found: {path}.")
+    return found
+
+
+def _pools(call, cluster):
+    held = call.data["gke"]["pools"].values()
+    return [each for each in held if each.get("_cluster", cluster["name"]) == cluster["name"]]
+
+
+def _pool(call):
+    cluster = _cluster(call, _cluster_name(call))
+    name = _one(call)
+    for pool in _pools(call, cluster):
+        if pool["name"] == name:
+            return cluster, pool
+    raise _error(call, 404, f"Not found: {cluster['_path']}/nodePools/{name}.")
+
+
+def _cluster_name(call):
+    if not call.has("--cluster"):
+        raise _refuse(call, "The required property [container/cluster] is not currently set.")
+    return call.get("--cluster")
+
+
+def _answer(call, value):
+    form = call.get("--format", "")
+    if form == "json":
+        show(value)
+    elif form.startswith("value(") and form.endswith(")"):
+        for each in value if isinstance(value, list) else [value]:
+            found = [query(each, path) for path in form[6:-1].split(",")]
+            print("\t".join("" if part is None else str(part) for part in found))
+    elif form == "none":
+        return
+    elif form:
+        raise Unsupported(f"gcloud --format={form}")
+    else:
+        for each in value if isinstance(value, list) else [value]:
+            print(each.get("name", each.get("projectId", "")), each.get("status", ""))
+
+
+def _printed(call, cluster, pool):
+    return gke_pool.printed(pool, _pools(call, cluster))
+
+
+def _shown_cluster(call, cluster):
+    pools = [_printed(call, cluster, each) for each in _pools(call, cluster)]
+    return public(cluster) | {"nodePools": pools}
+
+
+def describe_project(call):
+    call.values.setdefault("--project", _one(call))
+    call.values["--project"] = _one(call)
+    name = _project(call)
+    _answer(call, {"lifecycleState": "ACTIVE", "name": name, "projectId": name})
+
+
+def describe_cluster(call):
+    _answer(call, _shown_cluster(call, _cluster(call, _one(call))))
+
+
+def list_clusters(call):
+    _answer(call, [_shown_cluster(call, each) for each in call.data["gke"]["clusters"].values()])
+
+
+def _zones(call, place):
+    if call.has("--node-locations"):
+        return sorted(gke_pool.listed(call.get("--node-locations")))
+    return [place] if place.count("-") == 2 else [f"{place}-{zone}" for zone in "abc"]
+
+
+def _new_pool(call, cluster, name):
+    pool = {
+        "_cluster": cluster["name"],
+        "name": name,
+        "config": {
+            "diskSizeGb": 100,
+            "diskType": "pd-balanced",
+            "imageType": "COS_CONTAINERD",
+            "machineType": "e2-medium",
+            "metadata": {"disable-legacy-endpoints": "true"},
+            "oauthScopes": ["https://www.googleapis.com/auth/devstorage.read_only"],
+            "resourceLabels": {},
+            "serviceAccount": "default",
+            "shieldedInstanceConfig": {"enableIntegrityMonitoring": True},
+            "windowsNodeConfig": {},
+        },
+        "initialNodeCount": 3,
+        "locations": list(cluster["locations"]),
+        "management": {"autoRepair": True, "autoUpgrade": True},
+        "maxPodsConstraint": {"maxPodsPerNode": "110"},
+        "podIpv4CidrSize": 24,
+        "selfLink": f"https://container.googleapis.com/v1/{cluster['_path']}/nodePools/{name}",
+        "status": "RUNNING",
+        "upgradeSettings": {"maxSurge": 1, "strategy": "SURGE"},
+        "version": cluster["currentMasterVersion"],
+    }
+    gke_pool.write(pool, call, creating=True)
+    spot = pool["config"].get("spot") or pool["config"].get("preemptible")
+    model = "spot" if spot else "on-demand"
+    pool["config"]["resourceLabels"]["goog-gke-node-pool-provisioning-model"] = model
+    call.data["gke"]["pools"][name] = pool
+    return pool
+
+
+def create_cluster(call):
+    name = _one(call)
+    path, place = _path(call, name)
+    held = call.data["gke"]["clusters"]
+    if name in held:
+        if held[name]["_path"] != path:
+            raise Unsupported(f"two GKE clusters named {name}")
+        raise _error(call, 409, f"Already exists: {path}.")
+    version = call.get("--cluster-version", DEFAULT_VERSION)
+    zones = _zones(call, place)
+    cluster = {
+        "_path": path,
+        "name": name,
+        "location": place,
+        "zone": place,
+        "locations": zones,
+        "currentMasterVersion": version,
+        "endpoint": "192.0.2.10",
+        "network": call.get("--network", "default"),
+        "subnetwork": call.get("--subnetwork", "default"),
+        "releaseChannel": {"channel": call.get("--release-channel", "regular").upper()},
+        "resourceLabels": gke_pool.pairs("--labels", call.get("--labels", "")),
+        "selfLink": f"https://container.googleapis.com/v1/{path}",
+        "status": "RUNNING",
+        "_flags": {flag: value for flag, value in call.values.items() if flag not in _PLACE},
+    }
+    held[name] = cluster
+    _cluster_settings(call, cluster)
+    first = {"--labels", "--async"}
+    pool = {flag: value for flag, value in call.values.items() if flag not in first}
+    call.values, whole = pool, call.values
+    if "default-pool" in call.data["gke"]["pools"]:
+        raise Unsupported("two GKE clusters with a pool named default-pool")
+    _new_pool(call, cluster, "default-pool")
+    call.values = whole
+    _answer(call, [_shown_cluster(call, cluster)])
+
+
+def _cluster_settings(call, cluster):
+    if call.has("--workload-pool"):
+        cluster["workloadIdentityConfig"] = {"workloadPool": call.get("--workload-pool")}
+    if call.has("--release-channel"):
+        cluster["releaseChannel"] = {"channel": call.get("--release-channel").upper()}
+    labels = cluster["resourceLabels"]
+    labels |= gke_pool.pairs("--update-labels", call.get("--update-labels", ""))
+    for key in gke_pool.listed(call.get("--remove-labels", "")):
+        labels.pop(key, None)
+
+
+def update_cluster(call):
+    cluster = _cluster(call, _one(call))
+    frame = {*_PLACE, *_GLOBAL, "--async", "--timeout"}
+    settings = {flag: value for flag, value in call.values.items() if flag not in frame}
+    if len(settings) != 1:
+        raise _refuse(call, "Exactly one of the settings of the cluster must be specified.", 2)
+    _cluster_settings(call, cluster)
+    cluster["_flags"] |= settings
+    _answer(call, _shown_cluster(call, cluster))
+
+
+def delete_cluster(call):
+    _attended(call)
+    cluster = _cluster(call, _one(call))
+    for pool in _pools(call, cluster):
+        del call.data["gke"]["pools"][pool["name"]]
+    del call.data["gke"]["clusters"][cluster["name"]]
+
+
+def _named_pool(call, cluster):
+    for pool in _pools(call, cluster):
+        if pool["name"] == call.get("--node-pool"):
+            return pool
+    missing = call.get("--node-pool")
+    raise _refuse(call, f"No node pool named '{missing}' in {cluster['name']}.")
+
+
+def resize(call):
+    size = call.get("--num-nodes", call.get("--size"))
+    if size is None:
+        raise _refuse(call, "Exactly one of (--num-nodes | --size) must be specified.", 2)
+    cluster = _cluster(call, _one(call))
+    if not call.has("--node-pool") and len(_pools(call, cluster)) > 1:
+        raise _refuse(call, "No node pool was given with --node-pool and there are several.")
+    call.values.setdefault("--node-pool", _pools(call, cluster)[0]["name"])
+    pool = _named_pool(call, cluster)
+    _attended(call)
+    pool["initialNodeCount"] = int(size)
+
+
+def upgrade(call):
+    cluster = _cluster(call, _one(call))
+    if not call.has("--master") and not call.has("--node-pool"):
+        raise Unsupported("gcloud container clusters upgrade of every node pool")
+    pool = _named_pool(call, cluster) if call.has("--node-pool") else None
+    _attended(call)
+    version = call.get("--cluster-version", cluster["currentMasterVersion"])
+    if pool is None:
+        cluster["currentMasterVersion"] = version
+        return
+    if call.has("--image-type"):
+        pool["config"]["imageType"] = call.get("--image-type").upper()
+    pool["version"] = version
+
+
+def get_credentials(call):
+    cluster = _cluster(call, _one(call))
+    context = f"gke_{_project(call)}_{cluster['location']}_{cluster['name']}"
+    call.data["contexts"][context] = {"server": f"https://{cluster['endpoint']}"}
+    call.data["currentContext"] = context
+
+
+def describe_pool(call):
+    _answer(call, _printed(call, *_pool(call)))
+
+
+def list_pools(call):
+    cluster = _cluster(call, _cluster_name(call))
+    _answer(call, [_printed(call, cluster, each) for each in _pools(call, cluster)])
+
+
+def create_pool(call):
+    cluster = _cluster(call, _cluster_name(call))
+    name = _one(call)
+    held = call.data["gke"]["pools"].get(name)
+    if held:
+        if held.get("_cluster", cluster["name"]) != cluster["name"]:
+            raise Unsupported(f"two GKE node pools named {name}")
+        raise _error(call, 409, f"Already exists: {cluster['_path']}/nodePools/{name}.")
+    pool = _new_pool(call, cluster, name)
+    _answer(call, [_printed(call, cluster, pool)])
+
+
+def update_pool(call):
+    groups = gke_pool.settings(call)
+    if len(groups) != 1:
+        given = " | ".join(" ".join(sorted(each)) for each in groups)
+        raise _refuse(call, f"Exactly one of ({given or 'the settings'}) must be specified.", 2)
+    if any(call.has(each) for each in ("--node-labels", "--node-taints", "--tags")):
+        _attended(call)
+    cluster, pool = _pool(call)
+    gke_pool.write(pool, call, creating=False)
+    _answer(call, _printed(call, cluster, pool))
+
+
+def delete_pool(call):
+    _attended(call)
+    _, pool = _pool(call)
+    del call.data["gke"]["pools"][pool["name"]]
+
+
+def version(_call):
+    print("Google Cloud SDK 528.0.0")
+
+
+def _unknown(name, arguments):
+    named = " ".join(arguments)
+    return Refused(2, f"ERROR: (gcloud.{name.replace(' ', '.')}) unrecognized arguments: {named}")
+
+
+_KINDS = {"bool": BOOL, "list": VALUE}
+
+
+def _tables(name, command):
+    """The real flag table of this command with the kinds that the parser here knows."""
+    for each in (table("gcloud_flags.json") or {"commands": []})["commands"]:
+        if each["command"] == "gcloud " + name:
+            found, aliases = {}, {}
+            for flag, about in each["flags"].items():
+                kind = REPEAT if about.get("repeat") else _KINDS.get(about["type"], VALUE)
+                found[flag] = BOOL if flag == "--quiet" else kind
+                aliases |= {alias: flag for alias in about.get("alias", [])}
+            return found, aliases
+    return None
+
+
+_GLOBAL = flags(
+    "quiet log-http", "project format account configuration verbosity billing-project"
+    " impersonate-service-account access-token-file flags-file flatten"
+)
+_WHERE = flags("", "location zone region")
+_CLUSTER = flags(
+    "async enable-ip-alias enable-private-nodes enable-managed-prometheus enable-shielded-nodes"
+    " enable-dataplane-v2 enable-image-streaming enable-multi-networking",
+    "release-channel workload-pool logging monitoring addons autoscaling-profile timeout",
+)
+# What only node pools have, and clusters create does not take for its first pool.
+_POOLS_ONLY = flags(
+    "enable-blue-green-upgrade enable-surge-upgrade enable-fast-socket enable-queued-provisioning"
+    " flex-start",
+    "additional-node-network additional-pod-network cluster max-run-duration node-pool-soak-duration"
+    " standard-rollout-policy windows-os-version",
+)
+_FIRST_POOL = {f: kind for f, kind in gke_pool.CREATE_FLAGS.items() if f not in _POOLS_ONLY}
+_CREATE = _CLUSTER | _FIRST_POOL | flags("", "cluster-version network subnetwork")
+_POOL = _WHERE | flags("", "cluster")
+_COMMANDS = {
+    "version": (version, False, {}),
+    "projects describe": (describe_project, False, {}),
+    "container clusters describe": (describe_cluster, False, _WHERE),
+    "container clusters list": (list_clusters, False, _WHERE),
+    "container clusters create": (create_cluster, True, _WHERE | _CREATE),
+    "container clusters update": (
+        update_cluster, True, _WHERE | _CLUSTER | flags("", "update-labels remove-labels")
+    ),
+    "container clusters delete": (delete_cluster, True, _WHERE | flags("async", "timeout")),
+    "container clusters resize": (
+        resize, True, _WHERE | flags("async", "node-pool num-nodes size timeout")
+    ),
+    "container clusters upgrade": (
+        upgrade, True, _WHERE | flags("async master", "node-pool cluster-version image-type timeout")
+    ),
+    "container clusters get-credentials": (
+        get_credentials, False, _WHERE | flags("internal-ip dns-endpoint")
+    ),
+    "container node-pools describe": (describe_pool, False, _POOL),
+    "container node-pools list": (list_pools, False, _POOL),
+    "container node-pools create": (create_pool, True, _POOL | gke_pool.CREATE_FLAGS),
+    "container node-pools update": (update_pool, True, _POOL | gke_pool.UPDATE_FLAGS),
+    "container node-pools delete": (delete_pool, True, _POOL | flags("async", "timeout")),
+}
+
+TOOL = Tool(
+    name="gcloud",
+    commands={name: Command(_framed(run), *rest) for name, (run, *rest) in _COMMANDS.items()},
+    flags=_GLOBAL,
+    aliases={"-q": "--quiet", "-z": "--zone", "-m": "--machine-type"},
+    unknown=_unknown,
+    outage="ERROR: (gcloud) There was a problem refreshing your current auth tokens:"
+    " HTTPSConnectionPool(host='oauth2.googleapis.com', port=443): Max retries exceeded",
+    style="gcloud",
+    tables=_tables,
+)

@@ -1,0 +1,306 @@
+"""The GKE NodePool object: what each gcloud flag writes into it, and what describe prints."""
+
+from .cli import Refused, flags
+
+# Settings of `node-pools update` that may go into one call together; every other flag goes alone.
+TOGETHER = [
+    {"--machine-type", "--disk-type", "--disk-size"},
+    {
+        "--enable-autoscaling",
+        "--min-nodes",
+        "--max-nodes",
+        "--total-min-nodes",
+        "--total-max-nodes",
+        "--location-policy",
+        "--enable-autoprovisioning",
+    },
+    {"--enable-autorepair", "--enable-autoupgrade"},
+    {
+        "--enable-surge-upgrade",
+        "--max-surge-upgrade",
+        "--max-unavailable-upgrade",
+        "--enable-blue-green-upgrade",
+        "--standard-rollout-policy",
+        "--node-pool-soak-duration",
+    },
+]
+
+UPDATE_FLAGS = flags(
+    "async enable-autorepair enable-autoupgrade enable-autoscaling enable-autoprovisioning"
+    " enable-surge-upgrade enable-blue-green-upgrade enable-gvnic enable-image-streaming"
+    " enable-private-nodes enable-fast-socket enable-confidential-nodes flex-start"
+    " enable-queued-provisioning enable-insecure-kubelet-readonly-port",
+    "cluster timeout node-locations accelerator min-nodes max-nodes total-min-nodes"
+    " total-max-nodes location-policy workload-metadata max-surge-upgrade"
+    " max-unavailable-upgrade standard-rollout-policy node-pool-soak-duration labels node-labels"
+    " node-taints tags logging-variant max-run-duration machine-type disk-type disk-size"
+    " confidential-node-type system-config-from-file containerd-config-from-file storage-pools"
+    " resource-manager-tags windows-os-version",
+    repeats="network-performance-configs",
+)
+
+CREATE_FLAGS = UPDATE_FLAGS | flags(
+    "spot preemptible shielded-secure-boot shielded-integrity-monitoring",
+    "num-nodes image-type node-version max-pods-per-node placement-type placement-policy"
+    " reservation-affinity reservation local-nvme-ssd-block ephemeral-storage-local-ssd"
+    " local-ssd-count scopes service-account metadata min-cpu-platform boot-disk-kms-key",
+    repeats="additional-node-network additional-pod-network",
+)
+
+_DRIVERS = {"default": "DEFAULT", "latest": "LATEST", "disabled": "INSTALLATION_DISABLED"}
+_SHARING = {"time-sharing": "TIME_SHARING", "mps": "MPS"}
+_EFFECTS = {
+    "NoSchedule": "NO_SCHEDULE",
+    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
+    "NoExecute": "NO_EXECUTE",
+}
+_AFFINITY = {"any": "ANY_RESERVATION", "none": "NO_RESERVATION", "specific": "SPECIFIC_RESERVATION"}
+AUTOMATIC_TAINT = {"effect": "NO_SCHEDULE", "key": "nvidia.com/gpu", "value": "present"}
+
+# Flags that write one value to one place in the pool.
+_TEXT = {
+    "--machine-type": "config.machineType",
+    "--disk-type": "config.diskType",
+    "--node-version": "version",
+    "--placement-type": "placementPolicy.type",
+    "--placement-policy": "placementPolicy.policyName",
+    "--service-account": "config.serviceAccount",
+    "--min-cpu-platform": "config.minCpuPlatform",
+    "--boot-disk-kms-key": "config.bootDiskKmsKey",
+    "--workload-metadata": "config.workloadMetadataConfig.mode",
+    "--logging-variant": "config.loggingConfig.variantConfig.variant",
+    "--max-run-duration": "config.maxRunDuration",
+    "--location-policy": "autoscaling.locationPolicy",
+}
+_SWITCHES = {
+    "--spot": "config.spot",
+    "--preemptible": "config.preemptible",
+    "--flex-start": "config.flexStart",
+    "--enable-gvnic": "config.gvnic.enabled",
+    "--enable-fast-socket": "config.fastSocket.enabled",
+    "--enable-image-streaming": "config.gcfsConfig.enabled",
+    "--enable-confidential-nodes": "config.confidentialNodes.enabled",
+    "--shielded-secure-boot": "config.shieldedInstanceConfig.enableSecureBoot",
+    "--shielded-integrity-monitoring": "config.shieldedInstanceConfig.enableIntegrityMonitoring",
+    "--enable-queued-provisioning": "queuedProvisioning.enabled",
+    "--enable-private-nodes": "networkConfig.enablePrivateNodes",
+    "--enable-autorepair": "management.autoRepair",
+    "--enable-autoupgrade": "management.autoUpgrade",
+    "--enable-autoprovisioning": "autoscaling.autoprovisioned",
+}
+_NUMBERS = {
+    "--num-nodes": "initialNodeCount",
+    "--local-ssd-count": "config.localSsdCount",
+    "--min-nodes": "autoscaling.minNodeCount",
+    "--max-nodes": "autoscaling.maxNodeCount",
+    "--total-min-nodes": "autoscaling.totalMinNodeCount",
+    "--total-max-nodes": "autoscaling.totalMaxNodeCount",
+    "--max-surge-upgrade": "upgradeSettings.maxSurge",
+    "--max-unavailable-upgrade": "upgradeSettings.maxUnavailable",
+}
+_SSD = {
+    "--local-nvme-ssd-block": "config.localNvmeSsdBlockConfig.localSsdCount",
+    "--ephemeral-storage-local-ssd": "config.ephemeralStorageLocalSsdConfig.localSsdCount",
+}
+
+
+def _put(pool, path, value):
+    *parents, last = path.split(".")
+    for name in parents:
+        pool = pool.setdefault(name, {})
+    pool[last] = value
+
+
+def listed(text):
+    """A gcloud list flag; `^;^a;b` chooses another delimiter."""
+    delimiter = ","
+    if text.startswith("^") and "^" in text[1:]:
+        delimiter, text = text[1:].split("^", 1)
+    return text.split(delimiter) if text else []
+
+
+def pairs(flag, text):
+    """A gcloud dict flag."""
+    for item in listed(text):
+        if "=" not in item:
+            raise Refused(2, f"argument {flag}: Bad syntax for dict arg: [{item}].")
+    return dict(item.split("=", 1) for item in listed(text))
+
+
+def _number(flag, text):
+    try:
+        return int(text)
+    except ValueError as error:
+        raise Refused(2, f"argument {flag}: invalid int value: '{text}'") from error
+
+
+def _accelerators(text, creating):
+    given = pairs("--accelerator", text)
+    if "type" not in given:
+        raise Refused(2, "argument --accelerator: Key [type] required in dict arg but not provided")
+    known = {"type", "count", "gpu-driver-version", "gpu-partition-size", "gpu-sharing-strategy"}
+    for key in given.keys() - known - {"max-shared-clients-per-gpu"}:
+        raise Refused(2, f"argument --accelerator: valid keys are {sorted(known)}; received: {key}")
+    count = _number("--accelerator", given.get("count", "1"))
+    found = {"acceleratorCount": str(count), "acceleratorType": given["type"]}
+    if size := given.get("gpu-partition-size"):
+        found["gpuPartitionSize"] = size
+    strategy, clients = given.get("gpu-sharing-strategy"), given.get("max-shared-clients-per-gpu")
+    if strategy or clients:
+        if strategy and strategy not in _SHARING:
+            raise Refused(1, f"Invalid gpu sharing strategy [{strategy}]")
+        found["gpuSharingConfig"] = {
+            "gpuSharingStrategy": _SHARING[strategy or "time-sharing"],
+            "maxSharedClientsPerGpu": clients or "2",
+        }
+    driver = given.get("gpu-driver-version") or ("default" if creating else None)
+    if driver:
+        if driver not in _DRIVERS:
+            raise Refused(1, f"Invalid gpu driver version [{driver}]")
+        found["gpuDriverInstallationConfig"] = {"gpuDriverVersion": _DRIVERS[driver]}
+    return [found]
+
+
+def _taints(text):
+    found = []
+    for key, rest in pairs("--node-taints", text).items():
+        value, _, effect = rest.rpartition(":")
+        if effect not in _EFFECTS:
+            raise Refused(1, f"Invalid taint effect [{effect}] for argument --node-taints")
+        found.append({"effect": _EFFECTS[effect], "key": key, "value": value})
+    return found
+
+
+def _reservation(call):
+    affinity, name = call.get("--reservation-affinity"), call.get("--reservation")
+    if affinity not in _AFFINITY:
+        raise Refused(2, f"argument --reservation-affinity: Invalid choice: '{affinity}'.")
+    if affinity == "specific" and not name:
+        raise Refused(1, "Must specify --reservation for --reservation-affinity=specific")
+    if affinity != "specific" and name:
+        raise Refused(1, f"Cannot specify --reservation for --reservation-affinity={affinity}")
+    found = {"consumeReservationType": _AFFINITY[affinity]}
+    if name:
+        found |= {"key": "compute.googleapis.com/reservation-name", "values": [name]}
+    return found
+
+
+def write(pool, call, creating):
+    """Write the flags of CALL into POOL. What a flag does not name stays."""
+    for known, convert in ((_TEXT, str), (_SWITCHES, bool)):
+        for flag, path in known.items():
+            if call.has(flag):
+                _put(pool, path, convert(call.get(flag)))
+    for flag, path in _NUMBERS.items():
+        if call.has(flag):
+            _put(pool, path, _number(flag, call.get(flag)))
+    for flag, path in _SSD.items():
+        if call.has(flag):
+            _put(pool, path, _number(flag, pairs(flag, call.get(flag)).get("count", "1")))
+    config = pool.setdefault("config", {})
+    for flag, key in (("--node-labels", "labels"), ("--labels", "resourceLabels")):
+        if call.has(flag):
+            kept = {k: v for k, v in config.get(key, {}).items() if k.startswith("goog-")}
+            config[key] = kept | pairs(flag, call.get(flag))
+    if call.has("--metadata"):
+        config["metadata"] = config.get("metadata", {}) | pairs("--metadata", call.get("--metadata"))
+    if call.has("--node-taints"):
+        config["taints"] = _taints(call.get("--node-taints"))
+    if call.has("--accelerator"):
+        config["accelerators"] = _accelerators(call.get("--accelerator"), creating)
+    for flag, key in (("--tags", "tags"), ("--scopes", "oauthScopes")):
+        if call.has(flag):
+            config[key] = listed(call.get(flag))
+    if call.has("--node-locations"):
+        pool["locations"] = sorted(listed(call.get("--node-locations")))
+    if call.has("--disk-size"):
+        config["diskSizeGb"] = _number("--disk-size", call.get("--disk-size").removesuffix("GB"))
+    if call.has("--image-type"):
+        config["imageType"] = call.get("--image-type").upper()
+    if call.has("--max-pods-per-node"):
+        pool["maxPodsConstraint"] = {"maxPodsPerNode": call.get("--max-pods-per-node")}
+    if call.has("--reservation-affinity") or call.has("--reservation"):
+        config["reservationAffinity"] = _reservation(call)
+    for networks, key in (
+        ("--additional-node-network", "additionalNodeNetworkConfigs"),
+        ("--additional-pod-network", "additionalPodNetworkConfigs"),
+    ):
+        if call.has(networks):
+            found = [pairs(networks, each) for each in call.get(networks)]
+            _put(pool, "networkConfig." + key, [_network(each) for each in found])
+    _upgrades(pool, call)
+    _autoscaling(pool, call)
+
+
+def _network(given):
+    names = {"pod-ipv4-range": "secondaryPodRange"}
+    found = {names.get(key, key): value for key, value in given.items()}
+    if most := found.pop("max-pods-per-node", None):
+        found["maxPodsPerNode"] = {"maxPodsPerNode": most}
+    return found
+
+
+def _upgrades(pool, call):
+    if call.has("--max-surge-upgrade") != call.has("--max-unavailable-upgrade"):
+        raise Refused(1, "Invalid value for [--max-surge-upgrade]: must be set together with"
+                         " [--max-unavailable-upgrade]")
+    if call.get("--enable-blue-green-upgrade"):
+        pool["upgradeSettings"] = {"strategy": "BLUE_GREEN", "blueGreenSettings": {}}
+    elif call.get("--enable-surge-upgrade"):
+        kept = pool.get("upgradeSettings", {})
+        pool["upgradeSettings"] = {k: v for k, v in kept.items() if k != "blueGreenSettings"}
+        pool["upgradeSettings"]["strategy"] = "SURGE"
+
+
+def _autoscaling(pool, call):
+    wanted = call.get("--enable-autoscaling")
+    if wanted is False:
+        pool["autoscaling"] = {}
+        return
+    scaling = pool.get("autoscaling", {})
+    for total, zonal in (("totalMinNodeCount", "minNodeCount"), ("totalMaxNodeCount", "maxNodeCount")):
+        if scaling.get(total) and scaling.get(zonal):
+            raise Refused(1, "ResponseError: code=400, message=Total and per-zone node limits are"
+                             " mutually exclusive.")
+    if wanted:
+        scaling["enabled"] = True
+        if not scaling.get("maxNodeCount") and not scaling.get("totalMaxNodeCount"):
+            raise Refused(1, "ResponseError: code=400, message=Max node count must be positive.")
+        preempted = pool["config"].get("spot") or pool["config"].get("preemptible")
+        scaling.setdefault("locationPolicy", "ANY" if preempted else "BALANCED")
+    if scaling:
+        pool["autoscaling"] = scaling
+
+
+def settings(call):
+    """The groups of settings that an update names: GKE takes exactly one."""
+    frame = {"--cluster", "--async", "--timeout"}
+    alone = [flag for flag in call.values if flag in UPDATE_FLAGS and flag not in frame]
+    groups = {frozenset(next((each for each in TOGETHER if flag in each), {flag})) for flag in alone}
+    return groups
+
+
+def _prune(value):
+    """VALUE without the fields that protobuf JSON omits: false, zero, and empty ones."""
+    if isinstance(value, list):
+        return [_prune(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for key, each in sorted(value.items()):
+        each = _prune(each)
+        if each or (each == {} and key in ("autoscaling", "windowsNodeConfig")):
+            found[key] = each
+    return found
+
+
+def printed(pool, siblings):
+    """POOL as describe prints it, GKE's own taint on GPU pools included."""
+    shown = _prune({key: value for key, value in pool.items() if not key.startswith("_")})
+    config = shown.setdefault("config", {})
+    plain = any(not each.get("config", {}).get("accelerators") for each in siblings)
+    if config.get("accelerators") and plain:
+        held = config.setdefault("taints", [])
+        if not any(each["key"] == AUTOMATIC_TAINT["key"] for each in held):
+            held.append(dict(AUTOMATIC_TAINT))
+    return shown
