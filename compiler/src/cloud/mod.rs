@@ -18,12 +18,12 @@ use gpuc_schema::gpu::GpuModel;
 
 use crate::check::{Checked, Rule};
 use crate::model::{KubernetesVersion, Label, Pool, PoolTaint};
-use crate::plan::{Provisioning, ResourceKind};
+use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
 
 /// Every cloud, by the key it has in the file.
-pub static CLOUDS: &[&dyn Cloud] = &[];
+pub static CLOUDS: &[&dyn Cloud] = &[&gcp::Gke];
 
 /// The cloud that a section of the file speaks of.
 pub fn of(section: &CloudSection) -> &'static dyn Cloud {
@@ -82,6 +82,12 @@ pub trait Cloud: Sync {
 
     /// What to make.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
+
+    /// Kubernetes objects that gpuc needs in the cluster for this cloud's sake.
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        let _ = cluster;
+        Vec::new()
+    }
 }
 
 /// What a machine type's name says of it.
