@@ -61,6 +61,7 @@ fn resource(cluster: &Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Reso
     let mut command = place.cluster("create");
     command = command.with(fields.iter().filter_map(|(flag, _)| flag.clone()));
     command = command.with([
+        "--enable-ip-alias",
         "--num-nodes=1",
         "--machine-type=e2-medium",
         "--disk-size=30GB",

@@ -17,6 +17,8 @@ mod pool;
 mod pool_fields;
 mod rules;
 mod taints;
+#[cfg(test)]
+mod testing;
 pub mod zones;
 
 use gpuc_schema::config::{

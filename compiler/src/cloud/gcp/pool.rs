@@ -389,3 +389,53 @@ fn api_effect(effect: TaintEffect) -> &'static str {
         TaintEffect::NoExecute => "NO_EXECUTE",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{cluster, line, made, provisioned};
+    use super::*;
+
+    fn pool(written: Value) -> Resource {
+        let script = format!("pool-{}", written["name"].as_str().expect("a name"));
+        made(&provisioned(cluster(&[written])), &script).clone()
+    }
+
+    fn field<'r>(resource: &'r Resource, name: &str) -> &'r Field {
+        let mut fields = resource.fields.iter();
+        fields
+            .find(|field| field.kind.name == name)
+            .expect("a field")
+    }
+
+    #[test]
+    fn dump() {
+        let p = provisioned(cluster(&[
+            json!({"name": "a", "machine": "a3-highgpu-8g", "nodes": {"min": 0, "max": 4}, "zones": ["us-central1-a", "us-central1-b"],
+                "capacity": {"reservation": {"id": "r1"}}, "network": {"placement": {"group": "pp"}}, "dedicatedTo": "x",
+                "upgrade": {"maxSurge": 0, "maxUnavailable": 1}, "maxPods": 64, "tags": {"a": "b"}}),
+            json!({"name": "b", "machine": "n1-standard-8", "gpu": {"model": "T4", "perNode": 2}, "nodes": {"count": 2}, "os": {"family": "Ubuntu"},
+                "capacity": {"spot": {}}, "network": {"placement": "compact"}, "sharing": {"timeSlicing": {"replicas": 4}}, "stack": {"devicePlugin": "cloud"}}),
+            json!({"name": "c", "machine": "a2-highgpu-1g", "nodes": {"count": 1}, "sharing": {"mig": {"strategy": "single", "perGpu": [{"layout": [{"profile": "1g.5gb", "count": 7}]}]}}, "stack": {"devicePlugin": "cloud", "driverVersion": "latest"}}),
+        ]));
+        for r in &p.resources {
+            println!("#\t{}", r.script);
+            for c in r.create.iter().chain([&r.observe.command]).chain(&r.delete) {
+                println!("C\t{}", line(c).replace(' ', "\x01"));
+            }
+            for f in &r.fields {
+                println!(
+                    "F\t{}\t{}\t{}",
+                    f.kind.name,
+                    f.want,
+                    f.kind.read.replace('\n', " ")
+                );
+                for c in &f.update {
+                    println!("U\t{}", line(c).replace('\n', " ").replace(' ', "\x01"));
+                }
+            }
+        }
+        let _ = (pool as fn(_) -> _, field as fn(_, _) -> _);
+    }
+}
