@@ -138,6 +138,7 @@ pub struct FieldKind {
     /// Its name in messages: `machine type`.
     pub name: &'static str,
     /// The jq program that reads it from the observed resource, so that it equals the wanted value when nothing differs.
+    /// `$want` is the wanted value, as JSON: where more than one observed value will do, it answers that.
     pub read: &'static str,
     /// The flag that sets it at creation, where there is one.
     pub create: Option<&'static str>,
