@@ -18,7 +18,7 @@ use gpuc_schema::gpu::GpuModel;
 
 use crate::check::{Checked, Rule};
 use crate::model::{KubernetesVersion, Label, Pool, PoolTaint};
-use crate::plan::{Provisioning, ResourceKind};
+use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
 
@@ -73,6 +73,18 @@ pub trait Cloud: Sync {
 
     /// Taints that the cloud puts on a pool's nodes by itself.
     fn taints(&self, config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint>;
+
+    /// Whether the cloud itself cuts a pool's GPUs into slices when it makes the nodes.
+    fn cuts_gpus(&self, pool: &Pool) -> bool {
+        let _ = pool;
+        false
+    }
+
+    /// Kubernetes objects that only this cloud needs.
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        let _ = cluster;
+        Vec::new()
+    }
 
     /// Rules that only this cloud has.
     fn rules(&self) -> &'static [&'static Rule];

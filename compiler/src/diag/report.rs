@@ -51,6 +51,11 @@ impl Report {
         self.poisoned.push(span);
     }
 
+    /// Whether a made-up value stands here.
+    pub fn is_poisoned_at(&self, span: Span) -> bool {
+        self.poisoned.contains(&span)
+    }
+
     /// Whether a finding speaks of a made-up value.
     fn is_poisoned(&self, found: &Diagnostic) -> bool {
         let primary = found.primary.span;
