@@ -4,7 +4,8 @@ use gpuc_schema::config::{Autoscaler, DevicePlugin};
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, GPU, Offer};
+use crate::model::{Cluster, Offer};
+use super::places::GPU;
 
 /// An empty pool looks different to the autoscaler than its nodes will.
 pub static RULE: Rule = Rule {
