@@ -106,7 +106,10 @@ fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
         };
         (release.name.clone(), pin)
     });
-    let of_charts = plan.releases.iter().flat_map(|release| release.chart.images);
+    let of_charts = plan
+        .releases
+        .iter()
+        .flat_map(|release| release.chart.images);
     let of_charts = of_charts.map(|image| (*image).to_owned());
     let of_pools = cluster.gpu_pools().flat_map(|(pool, _)| {
         let runtime = pool.runtime_image.as_ref();
@@ -116,7 +119,10 @@ fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
         runtime.into_iter().chain(driver)
     });
     let of_pools = of_pools.map(|image| image.value.clone());
-    let picked = cluster.pools.iter().filter(|pool| pool.written.machine.is_none());
+    let picked = cluster
+        .pools
+        .iter()
+        .filter(|pool| pool.written.machine.is_none());
     let machines: BTreeMap<_, _> = picked
         .filter_map(|pool| match pool.machine.get() {
             Some(MachineType::Catalog(machine)) => {

@@ -32,11 +32,17 @@ fn put(json: &mut Json, path: &[String], value: Json) {
     let mut place = json;
     for key in parents {
         place = match place {
-            Json::Array(items) => match key.parse().ok().and_then(|index: usize| items.get_mut(index)) {
+            Json::Array(items) => match key
+                .parse()
+                .ok()
+                .and_then(|index: usize| items.get_mut(index))
+            {
                 Some(item) => item,
                 None => return,
             },
-            Json::Object(fields) => fields.entry(key).or_insert_with(|| Json::Object(serde_json::Map::new())),
+            Json::Object(fields) => fields
+                .entry(key)
+                .or_insert_with(|| Json::Object(serde_json::Map::new())),
             _ => return,
         };
     }

@@ -52,7 +52,11 @@ fn describe(root: &Value, schema: &Value) -> Key {
     let own = text(schema, "description");
     let keys = properties(root, schema);
     Key {
-        description: if own.is_empty() { text(&target, "description") } else { own },
+        description: if own.is_empty() {
+            text(&target, "description")
+        } else {
+            own
+        },
         kind: kind(root, schema),
         default: schema.get("default").cloned(),
         examples: schema
@@ -79,7 +83,11 @@ fn describe_shortly(root: &Value, schema: &Value) -> String {
     } else {
         own
     };
-    whole.split("\n\n").next().unwrap_or_default().replace('\n', " ")
+    whole
+        .split("\n\n")
+        .next()
+        .unwrap_or_default()
+        .replace('\n', " ")
 }
 
 fn kind(root: &Value, schema: &Value) -> String {
@@ -93,7 +101,10 @@ fn kind(root: &Value, schema: &Value) -> String {
         Some(Value::String(word)) => word.clone(),
         Some(Value::Array(words)) => {
             let words = words.iter().filter_map(Value::as_str);
-            words.filter(|word| *word != "null").collect::<Vec<_>>().join(" or ")
+            words
+                .filter(|word| *word != "null")
+                .collect::<Vec<_>>()
+                .join(" or ")
         }
         _ if target.get("oneOf").is_some() => "one of its values".to_owned(),
         _ => "value".to_owned(),
@@ -109,7 +120,12 @@ fn values(target: &Value) -> Vec<(String, String)> {
     };
     choices
         .iter()
-        .filter_map(|choice| choice.get("const").and_then(Value::as_str).map(|name| (name, choice)))
+        .filter_map(|choice| {
+            choice
+                .get("const")
+                .and_then(Value::as_str)
+                .map(|name| (name, choice))
+        })
         .map(|(name, choice)| (name.to_owned(), text(choice, "description")))
         .collect()
 }
@@ -125,7 +141,12 @@ fn properties(root: &Value, schema: &Value) -> Vec<(String, Value)> {
     for (key, value) in own.into_iter().flatten() {
         found.push((key.clone(), value.clone()));
     }
-    for choice in target.get("oneOf").and_then(Value::as_array).into_iter().flatten() {
+    for choice in target
+        .get("oneOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         let properties = choice.get("properties").and_then(Value::as_object);
         for (key, value) in properties.into_iter().flatten() {
             let mut value = value.clone();
@@ -150,7 +171,9 @@ fn follow(root: &Value, schema: &Value) -> Value {
         return schema.clone();
     };
     let target = root.pointer(reference.trim_start_matches('#'));
-    target.map(|target| follow(root, target)).unwrap_or_default()
+    target
+        .map(|target| follow(root, target))
+        .unwrap_or_default()
 }
 
 fn text(schema: &Value, key: &str) -> String {

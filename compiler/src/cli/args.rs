@@ -7,7 +7,12 @@ use gpuc::diag::render::Format;
 
 /// One gpu-cluster.yaml to cloud scripts, Helm values and Kubernetes manifests.
 #[derive(Debug, Parser)]
-#[command(name = "gpuc", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "gpuc",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 pub(crate) struct Cli {
     /// Say only what is wrong.
     #[arg(short, long, global = true)]

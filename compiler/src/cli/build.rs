@@ -151,7 +151,10 @@ fn next(args: &BuildArgs, compilations: &[Compilation]) -> String {
         [one] => {
             let folder = folder(&args.out, one);
             let script = folder.join("cloud/apply.sh");
-            format!("next: review {out}, commit it, then try {} --dry-run", script.display())
+            format!(
+                "next: review {out}, commit it, then try {} --dry-run",
+                script.display()
+            )
         }
         _ => format!("next: review {out} and commit it"),
     }

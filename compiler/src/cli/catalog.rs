@@ -62,7 +62,9 @@ fn print(table: &Table) -> String {
         lines.push(cells.collect());
     }
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
-    let widths: Vec<_> = (0..table.columns.len()).map(|c| width(c).unwrap_or(0)).collect();
+    let widths: Vec<_> = (0..table.columns.len())
+        .map(|c| width(c).unwrap_or(0))
+        .collect();
     let mut text = String::new();
     for line in &lines {
         let mut row = String::new();
@@ -77,7 +79,14 @@ fn print(table: &Table) -> String {
 
 fn gpus() -> Table {
     Table {
-        columns: &["key", "aliases", "memory", "architecture", "capability", "mig"],
+        columns: &[
+            "key",
+            "aliases",
+            "memory",
+            "architecture",
+            "capability",
+            "mig",
+        ],
         rows: MODELS.iter().map(|model| gpu(model)).collect(),
     }
 }
@@ -112,7 +121,15 @@ fn machines() -> Table {
         machines.map(move |found| machine(key, found))
     });
     Table {
-        columns: &["cloud", "name", "gpus", "vcpus", "memory", "architecture", "status"],
+        columns: &[
+            "cloud",
+            "name",
+            "gpus",
+            "vcpus",
+            "memory",
+            "architecture",
+            "status",
+        ],
         rows: rows.collect(),
     }
 }
@@ -178,7 +195,11 @@ fn images() -> Table {
 fn clouds() -> Table {
     let rows = CLOUDS.iter().map(|cloud| {
         let facts = cloud.facts();
-        let os: Vec<_> = facts.os.iter().map(|os| format!("{:?}", os.family)).collect();
+        let os: Vec<_> = facts
+            .os
+            .iter()
+            .map(|os| format!("{:?}", os.family))
+            .collect();
         let autoscalers = facts.autoscalers.iter();
         let autoscalers: Vec<_> = autoscalers
             .map(|autoscaler| json!(autoscaler).as_str().unwrap_or_default().to_owned())

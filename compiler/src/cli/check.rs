@@ -13,7 +13,9 @@ pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
     if exit == Exit::Fine && !silent {
         let count = run.compilations.len();
         let clusters = if count == 1 { "cluster" } else { "clusters" };
-        output::say(&format!("{count} {clusters} checked, nothing stands in the way"));
+        output::say(&format!(
+            "{count} {clusters} checked, nothing stands in the way"
+        ));
     }
     Ok(exit)
 }

@@ -14,9 +14,9 @@ use super::{Exit, output};
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let what = args.what.trim();
     let codes = gpuc::codes();
-    let found = codes.iter().find(|code| {
-        code.id.eq_ignore_ascii_case(what) || code.name.eq_ignore_ascii_case(what)
-    });
+    let found = codes
+        .iter()
+        .find(|code| code.id.eq_ignore_ascii_case(what) || code.name.eq_ignore_ascii_case(what));
     if let Some(code) = found {
         output::data(&page(code))?;
         return Ok(Exit::Fine);
@@ -33,7 +33,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there is: {}", keys.join(", ")),
             };
-            output::say(&format!("error: `{part}` is neither a finding nor a key\nhelp: {help}"));
+            output::say(&format!(
+                "error: `{part}` is neither a finding nor a key\nhelp: {help}"
+            ));
             Ok(Exit::Invalid)
         }
     }

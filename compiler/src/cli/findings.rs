@@ -27,7 +27,7 @@ pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: bool) -> 
         color: colored(cli, to_stderr),
         ..render::Options::default()
     };
-    let text = render::render(format, &run.sources, &findings, &options);
+    let text = render::render(format, &run.sources, &findings, options);
     if to_stderr {
         if !findings.is_empty() {
             output::say(text.trim_end());
@@ -35,7 +35,11 @@ pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: bool) -> 
     } else {
         output::data(&text)?;
     }
-    Ok(if has_errors { Exit::Invalid } else { Exit::Fine })
+    Ok(if has_errors {
+        Exit::Invalid
+    } else {
+        Exit::Fine
+    })
 }
 
 fn colored(cli: &Cli, to_stderr: bool) -> bool {

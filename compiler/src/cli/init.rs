@@ -23,7 +23,9 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
     let mut opened = match opened {
         Ok(opened) => opened,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            output::say(&format!("error: {file} is there already\nhelp: name another file, or remove it first"));
+            output::say(&format!(
+                "error: {file} is there already\nhelp: name another file, or remove it first"
+            ));
             return Ok(Exit::Invalid);
         }
         Err(error) => return Err(error).with_context(|| format!("cannot write {file}")),
@@ -32,7 +34,9 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
     let written = opened.write_all(text.as_bytes());
     written.with_context(|| format!("cannot write {file}"))?;
     if !cli.quiet {
-        output::say(&format!("wrote {file}\nnext: fill in what it marks as yours, then gpuc build {file}"));
+        output::say(&format!(
+            "wrote {file}\nnext: fill in what it marks as yours, then gpuc build {file}"
+        ));
     }
     Ok(Exit::Fine)
 }

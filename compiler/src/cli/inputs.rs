@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Levels, Report};
-use gpuc::load::{self, Loaded, ReadError, World};
+use gpuc::load::{self, ReadError, World};
 use gpuc::lock::Lock;
 use gpuc::resolve::Choices;
 use gpuc::source::Sources;
+use gpuc::yaml::limits;
 use rayon::prelude::*;
 
 use super::args::InputArgs;
@@ -40,7 +41,8 @@ pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let mut loaded = load::load_all(&Disk, &paths, &mut sources, &mut report);
     if is_fleet {
-        drop_bases(&mut loaded, &sources);
+        // A file that others build upon is a base, not a cluster, unless it is named on the command line.
+        loaded.retain(|document| !document.is_base);
     }
     let choices = |name: &str| out.map(|out| choices(out, name)).unwrap_or_default();
     let options = Options {
@@ -60,16 +62,6 @@ pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
         compilations,
         is_fleet,
     })
-}
-
-/// A file that others build upon is a base, not a cluster, unless it is named on the command line.
-fn drop_bases(loaded: &mut Vec<Loaded>, sources: &Sources) {
-    let bases: Vec<u32> = loaded
-        .iter()
-        .flat_map(|document| document.bases.iter().copied())
-        .collect();
-    loaded.retain(|document| !bases.contains(&document.source));
-    let _ = sources;
 }
 
 /// What gpuc picked for a cluster before, by its lock. A lock that cannot be read is complained of when it is written.
@@ -105,7 +97,11 @@ fn find(paths: &[PathBuf]) -> Result<(Vec<String>, bool)> {
 
 fn default_path() -> PathBuf {
     let file = PathBuf::from(FILE);
-    if file.is_file() { file } else { PathBuf::from(".") }
+    if file.is_file() {
+        file
+    } else {
+        PathBuf::from(".")
+    }
 }
 
 /// Looks through a folder, by name. Hidden folders and generated trees are passed over, links to folders not followed.
@@ -153,8 +149,8 @@ impl World for Disk {
         if !metadata.is_file() {
             return Err(ReadError::Other("it is not a file".to_owned()));
         }
-        if metadata.len() > load::MAX_BYTES {
-            let message = format!("it is larger than {} MiB", load::MAX_BYTES >> 20);
+        if metadata.len() > limits::BYTES as u64 {
+            let message = format!("it is larger than {} MiB", limits::BYTES >> 20);
             return Err(ReadError::Other(message));
         }
         fs::read(path).map_err(failed)

@@ -7,7 +7,10 @@ use anyhow::{Context, Result};
 /// Prints data. A reader that has seen enough and closed the pipe is not an error.
 pub(crate) fn data(text: &str) -> Result<()> {
     let mut stdout = anstream::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         done => done.context("writing to standard output"),
     }

@@ -12,9 +12,16 @@ pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Durati
     let plan = plan.unwrap_or_else(|| unreachable!("a cluster that was written has a plan"));
     let pools = &plan.summary.pools;
     let sum = |count: fn(&gpuc::plan::PoolSummary) -> u64| pools.iter().map(count).sum::<u64>();
-    let nodes = range(sum(|pool| pool.min_nodes.into()), sum(|pool| pool.max_nodes.into()));
+    let nodes = range(
+        sum(|pool| pool.min_nodes.into()),
+        sum(|pool| pool.max_nodes.into()),
+    );
     let gpus = range(sum(|pool| pool.min_gpus), sum(|pool| pool.max_gpus));
-    let files = compilation.output.as_ref().map_or(0, |(tree, _)| tree.len()) + 1;
+    let files = compilation
+        .output
+        .as_ref()
+        .map_or(0, |(tree, _)| tree.len())
+        + 1;
     format!(
         "{}: {} · {nodes} nodes · {gpus} GPUs · {files} files ({}) · {}",
         plan.cluster,
@@ -27,7 +34,10 @@ pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Durati
 fn difference(changes: &Changes) -> String {
     let counts = [
         (changes.added.len(), "new"),
-        (changes.changed.len() + changes.edited_by_hand.len() + changes.foreign.len(), "changed"),
+        (
+            changes.changed.len() + changes.edited_by_hand.len() + changes.foreign.len(),
+            "changed",
+        ),
         (changes.removed.len(), "removed"),
     ];
     let words: Vec<_> = counts

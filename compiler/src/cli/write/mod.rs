@@ -8,10 +8,10 @@
 mod disk;
 mod look;
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use gpuc::lock::{LOCK_FILE, Lock};
 use gpuc::tree::Tree;
 
@@ -111,6 +111,23 @@ fn carry_out(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
     Ok(())
 }
 
+/// Files that gpuc does not overwrite unless it is told to, one a line.
+#[derive(Debug)]
+pub(crate) struct Refused(String);
+
+impl std::error::Error for Refused {}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "nothing was written, because these files would be lost:{}\n\
+             help: keep what is in them elsewhere, or build with `--force`",
+            self.0
+        )
+    }
+}
+
 fn refuse(folder: &Path, changes: &Changes) -> Result<()> {
     let mut message = String::new();
     let reasons = [
@@ -128,9 +145,7 @@ fn refuse(folder: &Path, changes: &Changes) -> Result<()> {
         }
     }
     if !message.is_empty() {
-        bail!(
-            "nothing was written, because these files would be lost:{message}\nkeep what is in them elsewhere, or build with `--force`"
-        );
+        return Err(Refused(message).into());
     }
     Ok(())
 }
