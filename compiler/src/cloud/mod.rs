@@ -151,6 +151,9 @@ pub struct Facts {
     pub max_nodes: u32,
     /// The kinds of capacity it sells, by their key in the file: `onDemand`, `spot`, `reservation`, `capacityBlock`.
     pub capacities: &'static [&'static str],
+    /// Whether an autoscaler knows what the nodes of an empty pool will offer, however their GPUs are shared, because
+    /// gpuc writes it where the autoscaler looks. If not, it believes what the machine type says.
+    pub template_resources: bool,
 }
 
 /// How something may be called.
