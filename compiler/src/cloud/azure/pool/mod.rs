@@ -401,7 +401,8 @@ fn price_json(price: f64) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::cloud::azure::testing::{provision, with_pools};
+    use crate::cloud::azure::testing::{cluster, provision, with_pools};
+    use crate::diag::Report;
     use crate::plan::{Change, Command, Field, Resource, Word};
 
     fn pool(yaml: &str) -> Resource {
@@ -485,10 +486,12 @@ mod tests {
     #[test]
     fn slices_are_cut_by_aks_or_by_the_operator() {
         let slices = |stack: &str| {
-            pool(&format!(
+            let pool = format!(
                 "- {{name: slices, machine: Standard_NC24ads_A100_v4, nodes: {{count: 1}}, stack: {stack}, \
                  sharing: {{mig: {{strategy: mixed, perGpu: [{{layout: [{{profile: 2g.20gb, count: 3}}]}}]}}}}}}"
-            ))
+            );
+            let cluster = cluster(&with_pools(&pool), &mut Report::default());
+            super::resource(&cluster, &cluster.pools[1])
         };
         let aks = slices("{}");
         assert_eq!(want(&aks, "GPU instance profile"), json!("MIG2g"));
