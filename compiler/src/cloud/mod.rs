@@ -8,6 +8,7 @@ pub mod azure;
 pub mod cpu;
 pub mod gcp;
 pub mod machine;
+pub mod onprem;
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +24,7 @@ use cpu::CpuMachine;
 use machine::Machine;
 
 /// Every cloud, by the key it has in the file.
-pub static CLOUDS: &[&dyn Cloud] = &[&azure::Azure];
+pub static CLOUDS: &[&dyn Cloud] = &[&aws::AWS, &azure::Azure, &gcp::Gke, &onprem::OnPrem];
 
 /// The cloud that a section of the file speaks of.
 pub fn of(section: &CloudSection) -> &'static dyn Cloud {
@@ -140,6 +141,9 @@ pub struct Facts {
     pub max_nodes: u32,
     /// The kinds of capacity it sells, by their key in the file: `onDemand`, `spot`, `reservation`, `capacityBlock`.
     pub capacities: &'static [&'static str],
+    /// Whether an autoscaler knows what the nodes of an empty pool will offer, however their GPUs are shared, because
+    /// gpuc writes it where the autoscaler looks. If not, it believes what the machine type says.
+    pub template_resources: bool,
 }
 
 /// How something may be called.
