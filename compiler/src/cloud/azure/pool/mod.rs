@@ -31,7 +31,7 @@ pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
         },
         create: vec![settings.create()],
         fields: settings.fields(),
-        delete: vec![settings.command("delete").with(["--output", "none"])],
+        delete: settings.delete(),
         origin: settings.origin(),
     }
 }
@@ -84,6 +84,14 @@ impl<'c> Settings<'c> {
         let flags = self.flags().into_iter();
         let words = flags.flat_map(|(flag, values)| std::iter::once(flag.to_owned()).chain(values));
         self.command("add").with(["--output", "none"]).with(words)
+    }
+
+    /// AKS refuses to delete the last system pool; it goes with its cluster.
+    fn delete(&self) -> Vec<Command> {
+        match self.mode() {
+            "System" => Vec::new(),
+            _ => vec![self.command("delete").with(["--output", "none"])],
+        }
     }
 
     /// Every flag of `az aks nodepool add` with its values.
