@@ -8,6 +8,7 @@ pub mod azure;
 pub mod cpu;
 pub mod gcp;
 pub mod machine;
+pub mod onprem;
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +24,11 @@ use cpu::CpuMachine;
 use machine::Machine;
 
 /// Every cloud, by the key it has in the file.
-pub static CLOUDS: &[&dyn Cloud] = &[];
+<<<<<<< HEAD
+pub static CLOUDS: &[&dyn Cloud] = &[\&aws::AWS, \&azure::Azure, \&onprem::OnPrem];
+=======
+pub static CLOUDS: &[&dyn Cloud] = &[&gcp::Gke];
+>>>>>>> gcp
 
 /// The cloud that a section of the file speaks of.
 pub fn of(section: &CloudSection) -> &'static dyn Cloud {
@@ -94,6 +99,12 @@ pub trait Cloud: Sync {
 
     /// What to make.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
+
+    /// Kubernetes objects that gpuc needs in the cluster for this cloud's sake.
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        let _ = cluster;
+        Vec::new()
+    }
 }
 
 /// What a machine type's name says of it.
