@@ -3,12 +3,10 @@
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::RULES;
-use crate::cloud::CLOUDS;
 use crate::resolve::nearest;
 
 /// `allow` names something that cannot be allowed.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2044",
         name: "allow-unknown",
@@ -57,7 +55,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for word in &cluster.written.allow {
         let is_meant = |code: &&&Code| code.name == word.value || code.id == word.value;
-        let codes = known();
+        let codes = crate::codes();
         let found = codes.iter().find(is_meant);
         if found.is_some_and(|code| code.severity == Severity::Warning) {
             continue;
@@ -65,26 +63,25 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let (message, near) = match found {
             Some(code) => (format!("`{word}` is an error: {}", code.summary), None),
             None => {
-                let warnings = codes.iter().filter(|code| code.severity == Severity::Warning);
+                let warnings = codes
+                    .iter()
+                    .filter(|code| code.severity == Severity::Warning);
                 let near = nearest(word, warnings.map(|code| code.name));
                 (format!("no warning is called `{word}`"), near)
             }
         };
         let draft = report.draft(&RULE.code, word.span, message);
         match (near, found) {
-            (Some(near), _) => draft.help(format!("did you mean `{near}`?")).replace(word.span, near).emit(),
-            (None, Some(_)) => draft.help("errors cannot be allowed: mend it, and remove the word").emit(),
+            (Some(near), _) => draft
+                .help(format!("did you mean `{near}`?"))
+                .replace(word.span, near)
+                .emit(),
+            (None, Some(_)) => draft
+                .help("errors cannot be allowed: mend it, and remove the word")
+                .emit(),
             (None, None) => draft.help("remove it, or write a warning's name").emit(),
         };
     }
-}
-
-/// Every kind of finding that a file can have.
-fn known() -> Vec<&'static Code> {
-    let rules = RULES.iter().chain(CLOUDS.iter().flat_map(|cloud| cloud.rules()));
-    let rules = rules.map(|rule| &rule.code);
-    let resolve = crate::resolve::codes::CODES.iter().copied();
-    rules.chain(resolve).chain([&super::allow_unused::CODE]).collect()
 }
 
 #[cfg(test)]

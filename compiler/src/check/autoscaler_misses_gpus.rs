@@ -3,12 +3,12 @@
 use gpuc_schema::config::Autoscaler;
 
 use super::Rule;
+use super::places::GPU;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::places::GPU;
 
 /// The autoscaler takes nodes for unfinished whose GPUs have other names.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2049",
         name: "autoscaler-misses-gpus",
@@ -74,10 +74,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let name = offers.first().map_or("", |offer| offer.resource.as_str());
-        let message = format!("the autoscaler never takes the nodes of pool `{}` for ready", pool.name);
+        let message = format!(
+            "the autoscaler never takes the nodes of pool `{}` for ready",
+            pool.name
+        );
         let draft = report.draft(&RULE.code, pool.written.sharing.span, message);
         let draft = draft.here(format!("GPUs are called `{name}`, not `{GPU}`"));
         let draft = draft.label(nodes.max_span, "nodes are added up to here");
-        draft.help("use `strategy: single`, leave `rename` out, or fix the number of nodes").emit();
+        draft
+            .help("use `strategy: single`, leave `rename` out, or fix the number of nodes")
+            .emit();
     }
 }

@@ -3,12 +3,12 @@
 use gpuc_schema::config::Autoscaler;
 
 use super::Rule;
+use super::words::word;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::words::word;
 
 /// A pool has a range of nodes and nobody to move within it.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2013",
         name: "autoscaler-missing",
@@ -59,7 +59,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     }
     let some = cluster.cloud.facts().autoscalers.iter();
-    let some = some.filter(|autoscaler| **autoscaler != Autoscaler::None).map(word).next();
+    let some = some
+        .filter(|autoscaler| **autoscaler != Autoscaler::None)
+        .map(word)
+        .next();
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
         let Some(nodes) = pool.nodes.get().filter(|nodes| !nodes.is_fixed()) else {
             continue;

@@ -1,12 +1,12 @@
 //! The cloud cannot work with this autoscaler.
 
 use super::Rule;
+use super::words::{word, words};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::words::{word, words};
 
 /// The cloud cannot work with this autoscaler.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2012",
         name: "autoscaler-unavailable",

@@ -8,7 +8,7 @@ use crate::model::Cluster;
 use crate::resolve::listed;
 
 /// The cloud does not sell this kind of capacity.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2039",
         name: "capacity-unavailable",

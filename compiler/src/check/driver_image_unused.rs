@@ -3,13 +3,13 @@
 use gpuc_schema::config::DriverOwner;
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, Pool};
 use super::places::unused;
 use super::words::word;
+use crate::diag::{Code, Report, Severity};
+use crate::model::{Cluster, Pool};
 
 /// An image of a driver is given where no DaemonSet installs it.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2037",
         name: "driver-image-unused",
@@ -61,6 +61,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let draft = report.draft(&RULE.code, unused.written.span, message);
         let owner = format!("the driver comes by `{}`", word(&unused.pool.driver));
         let draft = draft.label(unused.pool.driver.span, owner);
-        draft.help("remove `driverImage`, or write `driver: daemonSet`").emit();
+        draft
+            .help("remove `driverImage`, or write `driver: daemonSet`")
+            .emit();
     }
 }

@@ -3,12 +3,12 @@
 use gpuc_schema::config::DriverOwner;
 
 use super::Rule;
+use super::words::{word, words};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::words::{word, words};
 
 /// A node image has no driver and nobody installs one.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2030",
         name: "driver-missing",
@@ -69,12 +69,23 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         let family = word(&os.family);
         let message = format!("the nodes of pool `{}` would have no driver", pool.name);
-        let place = [pool.os.span, pool.driver.span].into_iter().find(|span| span.is_written());
+        let place = [pool.os.span, pool.driver.span]
+            .into_iter()
+            .find(|span| span.is_written());
         let draft = report.draft(&RULE.code, place.unwrap_or(pool.name.span), message);
         let draft = draft.here(format!("{family} has none on {}", facts.name));
         let draft = draft.label(pool.driver.span, "nobody else installs it");
-        let with = words(facts.os.iter().filter(|os| os.has_driver).map(|os| &os.family));
-        let others = facts.drivers.iter().filter(|driver| **driver != DriverOwner::Preinstalled);
+        let with = words(
+            facts
+                .os
+                .iter()
+                .filter(|os| os.has_driver)
+                .map(|os| &os.family),
+        );
+        let others = facts
+            .drivers
+            .iter()
+            .filter(|driver| **driver != DriverOwner::Preinstalled);
         let others = words(others);
         let help = if others.is_empty() {
             format!("choose an image that has one: {with}")

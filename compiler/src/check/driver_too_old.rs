@@ -1,12 +1,12 @@
 //! The driver is older than the card.
 
 use super::Rule;
+use super::places::driver_versions;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::places::driver_versions;
 
 /// The driver is older than the card.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2033",
         name: "driver-too-old",
@@ -59,7 +59,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if version.branch >= first {
             continue;
         }
-        let message = format!("driver {written} does not know the {} of pool `{}`", model.key, pool.name);
+        let message = format!(
+            "driver {written} does not know the {} of pool `{}`",
+            model.key, pool.name
+        );
         let draft = report.draft(&RULE.code, written.span, message);
         let draft = draft.label(gpus.chosen, "the card is chosen here");
         draft.help(format!("write {first} or later")).emit();

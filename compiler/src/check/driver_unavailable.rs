@@ -1,13 +1,13 @@
 //! Nobody of this name installs drivers in this cloud.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::Once;
 use super::words::{word, words};
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// Nobody of this name installs drivers in this cloud.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2028",
         name: "driver-unavailable",
@@ -62,7 +62,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if facts.drivers.contains(&driver.value) || !once.is_new(driver.span) {
             continue;
         }
-        let message = format!("on {} the driver cannot come by `{}`", facts.name, word(&driver));
+        let message = format!(
+            "on {} the driver cannot come by `{}`",
+            facts.name,
+            word(&driver)
+        );
         let draft = report.draft(&RULE.code, driver.span, message);
         let draft = draft.help(format!("write {}", words(facts.drivers)));
         match facts.drivers {

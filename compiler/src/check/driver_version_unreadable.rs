@@ -3,12 +3,12 @@
 use gpuc_schema::gpu::cuda::DriverVersion;
 
 use super::Rule;
+use super::places::stacks;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::places::stacks;
 
 /// A driver version is not one.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2035",
         name: "driver-version-unreadable",
@@ -59,7 +59,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if DriverVersion::parse(written).is_none() {
             let message = format!("`{written}` is not a version of a driver");
             let draft = report.draft(&RULE.code, written.span, message);
-            draft.help("write a branch or a version of one, quoted: \"580\" or \"580.95.05\"").emit();
+            draft
+                .help("write a branch or a version of one, quoted: \"580\" or \"580.95.05\"")
+                .emit();
         }
     }
 }

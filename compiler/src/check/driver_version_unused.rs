@@ -3,12 +3,12 @@
 use gpuc_schema::config::DriverOwner;
 
 use super::Rule;
+use super::places::unused;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Pool};
-use super::places::unused;
 
 /// A driver version is given where gpuc installs no driver.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2036",
         name: "driver-version-unused",
@@ -61,6 +61,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("nobody installs driver {}", unused.written);
         let draft = report.draft(&RULE.code, unused.written.span, message);
         let draft = draft.label(unused.pool.driver.span, "the driver is there already");
-        draft.help("remove `driverVersion`, or write who installs it with `driver`").emit();
+        draft
+            .help("remove `driverVersion`, or write who installs it with `driver`")
+            .emit();
     }
 }

@@ -1,14 +1,14 @@
 //! A pool made by hand has keys that nobody would apply.
 
-use gpuc_schema::config::NodePool;
 use gpuc_schema::Span;
+use gpuc_schema::config::NodePool;
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A pool made by hand has keys that nobody would apply.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2042",
         name: "existing-pool-key-unused",
@@ -81,8 +81,16 @@ fn unused(pool: &NodePool) -> Vec<(&'static str, Span)> {
         ("diskGiB", disk),
         ("maxPods", pool.max_pods.map(|pods| pods.span)),
         ("network", pool.network.efa.as_ref().map(|efa| efa.span)),
-        ("network", pool.network.placement.as_ref().map(|placement| placement.span)),
+        (
+            "network",
+            pool.network
+                .placement
+                .as_ref()
+                .map(|placement| placement.span),
+        ),
         ("upgrade", pool.upgrade.as_ref().map(|upgrade| upgrade.span)),
     ];
-    keys.into_iter().filter_map(|(key, span)| Some((key, span?))).collect()
+    keys.into_iter()
+        .filter_map(|(key, span)| Some((key, span?)))
+        .collect()
 }

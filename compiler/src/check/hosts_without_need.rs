@@ -5,7 +5,7 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A pool names hosts where the cloud makes the machines.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2043",
         name: "hosts-without-need",
@@ -59,7 +59,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if let Some(host) = pool.written.hosts.first() {
             let message = format!("{} makes the machines of pool `{}`", facts.name, pool.name);
             let draft = report.draft(&RULE.code, host.span, message);
-            draft.help("remove `hosts`; nodes that are there are described with `existing`").emit();
+            draft
+                .help("remove `hosts`; nodes that are there are described with `existing`")
+                .emit();
         }
     }
 }

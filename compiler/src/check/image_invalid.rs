@@ -1,13 +1,13 @@
 //! An image is not the name of one.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::images;
 use super::syntax::image;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// An image is not the name of one.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2027",
         name: "image-invalid",
@@ -55,7 +55,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for text in images(cluster) {
         if let Err(problem) = image(text) {
             let message = format!("`{text}` is not the name of an image");
-            report.draft(&RULE.code, text.span, message).help(problem).emit();
+            report
+                .draft(&RULE.code, text.span, message)
+                .help(problem)
+                .emit();
         }
     }
 }

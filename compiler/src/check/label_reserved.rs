@@ -6,7 +6,7 @@ use crate::model::{Cluster, Label, Pool};
 use crate::node::{Because, Origin};
 
 /// A label is not the user's to set.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2005",
         name: "label-reserved",
@@ -60,15 +60,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
         for key in pool.written.labels.keys() {
             let prefixes = [("gpuc.dev/", "gpuc sets labels with this prefix itself")];
             let mut prefixes = prefixes.iter().chain(facts.reserved_prefixes);
-            let reason = if let Some((_, reason)) =
-                prefixes.find(|(prefix, _)| key.starts_with(prefix))
-            {
-                (*reason).to_owned()
-            } else if let Some(value) = set_otherwise(pool, key) {
-                format!("the nodes of this pool get it with the value `{value}` anyway")
-            } else {
-                continue;
-            };
+            let reason =
+                if let Some((_, reason)) = prefixes.find(|(prefix, _)| key.starts_with(prefix)) {
+                    (*reason).to_owned()
+                } else if let Some(value) = set_otherwise(pool, key) {
+                    format!("the nodes of this pool get it with the value `{value}` anyway")
+                } else {
+                    continue;
+                };
             let message = format!("the label `{key}` cannot be set");
             let draft = report.draft(&RULE.code, key.span, message);
             draft.help(format!("remove it: {reason}")).emit();
@@ -83,7 +82,9 @@ fn set_otherwise<'p>(pool: &'p Pool, key: &str) -> Option<&'p str> {
         Origin::Inherited | Origin::Written { .. } => true,
     };
     let mut labels = pool.labels.iter().filter(|label| label.key == key);
-    labels.find(|label| !by_user(label)).map(|label| label.value.as_str())
+    labels
+        .find(|label| !by_user(label))
+        .map(|label| label.value.as_str())
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! A machine type is a preview.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::machines;
 use crate::cloud::machine::Status;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// A machine type is a preview.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2018",
         name: "machine-preview",
@@ -57,7 +57,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let message = format!("`{}` is a preview", machine.name);
             let draft = report.draft(&RULE.code, span, message);
             let help = "it can be created by who signed up for the preview".to_owned();
-            let help = machine.note.map_or(help.clone(), |note| format!("{help}; {note}"));
+            let help = machine
+                .note
+                .map_or(help.clone(), |note| format!("{help}; {note}"));
             draft.help(help).emit();
         }
     }

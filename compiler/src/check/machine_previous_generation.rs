@@ -1,13 +1,13 @@
 //! A machine type is of a generation on its way out.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::machines;
 use crate::cloud::machine::Status;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// A machine type is of a generation on its way out.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2017",
         name: "machine-previous-generation",
@@ -58,7 +58,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let message = format!("`{}` is of a previous generation", machine.name);
             let draft = report.draft(&RULE.code, span, message);
             let help = "choose a newer one: `gpuc catalog machines` lists them".to_owned();
-            let help = machine.note.map_or(help.clone(), |note| format!("{help}; {note}"));
+            let help = machine
+                .note
+                .map_or(help.clone(), |note| format!("{help}; {note}"));
             draft.help(help).emit();
         }
     }

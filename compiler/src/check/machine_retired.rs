@@ -1,14 +1,14 @@
 //! A machine type cannot be created any more.
 
 use super::Rule;
+use super::places::machines;
+use crate::cloud::machine::Status;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 use crate::resolve::listed;
-use super::places::machines;
-use crate::cloud::machine::Status;
 
 /// A machine type cannot be created any more.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2016",
         name: "machine-retired",
@@ -63,7 +63,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("`{}` cannot be created{since}", machine.name);
         let draft = report.draft(&RULE.code, span, message);
         match use_instead {
-            [] => draft.help("`gpuc catalog machines` lists those that can be had").emit(),
+            [] => draft
+                .help("`gpuc catalog machines` lists those that can be had")
+                .emit(),
             [nearest, ..] => {
                 let help = format!("write {}", listed(use_instead, 4));
                 draft.help(help).replace(span, *nearest).emit()

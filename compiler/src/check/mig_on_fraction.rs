@@ -7,7 +7,7 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A virtual part of a card cannot be cut into slices.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2021",
         name: "mig-on-fraction",
@@ -59,10 +59,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         if let Sharing::Mig(mig) = &pool.written.sharing.value {
-            let message = format!("the GPUs of pool `{}` are parts of a card already", pool.name);
+            let message = format!(
+                "the GPUs of pool `{}` are parts of a card already",
+                pool.name
+            );
             let draft = report.draft(&RULE.code, mig.strategy.span, message);
             let draft = draft.label(gpus.chosen, "this machine has less than a card");
-            draft.help("choose a machine with whole cards, or share by `timeSlicing`").emit();
+            draft
+                .help("choose a machine with whole cards, or share by `timeSlicing`")
+                .emit();
         }
     }
 }

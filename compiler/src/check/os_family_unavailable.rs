@@ -1,12 +1,12 @@
 //! The cloud has no node image of this family.
 
 use super::Rule;
+use super::words::{word, words};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::words::{word, words};
 
 /// The cloud has no node image of this family.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2010",
         name: "os-family-unavailable",

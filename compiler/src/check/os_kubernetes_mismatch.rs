@@ -1,12 +1,12 @@
 //! A node image is not made for this Kubernetes version.
 
 use super::Rule;
+use super::words::{word, words};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::words::{word, words};
 
 /// A node image is not made for this Kubernetes version.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2011",
         name: "os-kubernetes-mismatch",
@@ -68,12 +68,20 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let (first, last) = (os.kubernetes.start(), os.kubernetes.end());
         let family = word(&os.family);
         let message = format!("{} has no {family} for Kubernetes {version}", facts.name);
-        let primary = if pool.os.span.is_written() { pool.os.span } else { pool.name.span };
+        let primary = if pool.os.span.is_written() {
+            pool.os.span
+        } else {
+            pool.name.span
+        };
         let draft = report.draft(&RULE.code, primary, message);
         let draft = draft.label(version.span, "the version is chosen here");
-        let fits = facts.os.iter().filter(|os| os.kubernetes.contains(&version.value));
+        let fits = facts
+            .os
+            .iter()
+            .filter(|os| os.kubernetes.contains(&version.value));
         let fits = words(fits.map(|os| &os.family));
-        let help = format!("{family} is there from {first} to {last}; for {version} there is {fits}");
+        let help =
+            format!("{family} is there from {first} to {last}; for {version} there is {fits}");
         draft.help(help).emit();
     }
 }

@@ -1,13 +1,13 @@
 //! Nobody of this name advertises GPUs in this cloud.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::Once;
 use super::words::{word, words};
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// Nobody of this name advertises GPUs in this cloud.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2029",
         name: "plugin-unavailable",
@@ -61,7 +61,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if facts.plugins.contains(&plugin.value) || !once.is_new(plugin.span) {
             continue;
         }
-        let message = format!("on {} `{}` cannot advertise GPUs", facts.name, word(&plugin));
+        let message = format!(
+            "on {} `{}` cannot advertise GPUs",
+            facts.name,
+            word(&plugin)
+        );
         let draft = report.draft(&RULE.code, plugin.span, message);
         draft.help(format!("write {}", words(facts.plugins))).emit();
     }

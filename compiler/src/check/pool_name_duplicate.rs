@@ -5,7 +5,7 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// Two pools have one name.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2003",
         name: "pool-name-duplicate",
@@ -58,7 +58,9 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         let name = &pool.name;
-        let first = cluster.pools[..pool.index].iter().find(|other| other.name == *name);
+        let first = cluster.pools[..pool.index]
+            .iter()
+            .find(|other| other.name == *name);
         if let Some(first) = first {
             let message = format!("two pools are called `{name}`");
             let draft = report.draft(&RULE.code, name.span, message);

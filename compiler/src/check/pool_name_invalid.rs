@@ -1,13 +1,13 @@
 //! A pool has a name that it cannot have.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::syntax::is_dns_label;
 use crate::cloud::NameRule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// A pool has a name that it cannot have.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2001",
         name: "pool-name-invalid",
@@ -65,7 +65,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let (who, words, max) = if !pool.is_existing() && !fits(rule, name) {
             (facts.name, rule.words, rule.max)
         } else if !in_objects(name) {
-            let words = "lower-case letters, digits and -, starting and ending with a letter or a digit";
+            let words =
+                "lower-case letters, digits and -, starting and ending with a letter or a digit";
             ("Kubernetes", words, MAX_IN_OBJECTS)
         } else {
             continue;
@@ -76,7 +77,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             Some(better) => format!("call it `{better}`: {wanted}"),
             None => wanted,
         };
-        report.draft(&RULE.code, name.span, message).help(help).emit();
+        report
+            .draft(&RULE.code, name.span, message)
+            .help(help)
+            .emit();
     }
 }
 
@@ -92,12 +96,17 @@ fn in_objects(name: &str) -> bool {
 fn proposal(rule: &NameRule, name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let lower = name.to_lowercase();
-    let words: Vec<_> = lower.split(|c| !plain(c)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<_> = lower
+        .split(|c| !plain(c))
+        .filter(|word| !word.is_empty())
+        .collect();
     let max = rule.max.min(MAX_IN_OBJECTS);
-    let candidates = [words.join("-"), words.concat()].into_iter().flat_map(|name| {
-        let with_letter = format!("pool{name}");
-        [name, with_letter]
-    });
+    let candidates = [words.join("-"), words.concat()]
+        .into_iter()
+        .flat_map(|name| {
+            let with_letter = format!("pool{name}");
+            [name, with_letter]
+        });
     candidates
         .map(|name| name.chars().take(max).collect::<String>())
         .map(|name| name.trim_end_matches('-').to_owned())

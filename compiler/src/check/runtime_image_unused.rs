@@ -3,13 +3,13 @@
 use gpuc_schema::config::DevicePlugin;
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, Pool};
 use super::places::unused;
 use super::words::word;
+use crate::diag::{Code, Report, Severity};
+use crate::model::{Cluster, Pool};
 
 /// An image of gpuc-runtime is given and nothing runs it.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2038",
         name: "runtime-image-unused",
@@ -60,6 +60,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let draft = report.draft(&RULE.code, unused.written.span, message);
         let plugin = format!("`{}` advertises the GPUs", word(&unused.pool.plugin));
         let draft = draft.label(unused.pool.plugin.span, plugin);
-        draft.help("remove `runtimeImage`, or write `devicePlugin: gpuc`").emit();
+        draft
+            .help("remove `runtimeImage`, or write `devicePlugin: gpuc`")
+            .emit();
     }
 }

@@ -1,12 +1,12 @@
 //! A pool without GPUs shares them.
 
 use super::Rule;
+use crate::cloud::shares;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::cloud::shares;
 
 /// A pool without GPUs shares them.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2020",
         name: "sharing-without-gpus",

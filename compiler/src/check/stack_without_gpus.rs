@@ -8,7 +8,7 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A pool without GPUs has a stack of its own.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2046",
         name: "stack-without-gpus",
@@ -67,7 +67,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(span) = first_key(&pool.written.stack) else {
             continue;
         };
-        let message = format!("pool `{}` has no GPUs to install or advertise anything for", pool.name);
+        let message = format!(
+            "pool `{}` has no GPUs to install or advertise anything for",
+            pool.name
+        );
         let draft = report.draft(&RULE.code, span, message);
         let draft = match &pool.written.machine {
             Some(machine) => draft.label(machine.span, "this machine has no GPUs"),

@@ -229,10 +229,25 @@ mod tests {
         let digest = format!("sha256:{}", "0".repeat(64));
         for (text, name, tag, with_digest) in [
             ("busybox", "busybox", None, false),
-            ("registry.example.com/a/b:1.0", "registry.example.com/a/b", Some("1.0"), false),
+            (
+                "registry.example.com/a/b:1.0",
+                "registry.example.com/a/b",
+                Some("1.0"),
+                false,
+            ),
             ("localhost:5000/a", "localhost:5000/a", None, false),
-            ("localhost:5000/a__b:x", "localhost:5000/a__b", Some("x"), false),
-            ("Registry.example.com/a", "Registry.example.com/a", None, true),
+            (
+                "localhost:5000/a__b:x",
+                "localhost:5000/a__b",
+                Some("x"),
+                false,
+            ),
+            (
+                "Registry.example.com/a",
+                "Registry.example.com/a",
+                None,
+                true,
+            ),
             ("a.b/c--d:v1", "a.b/c--d", Some("v1"), true),
         ] {
             let full = match with_digest {

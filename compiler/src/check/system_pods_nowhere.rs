@@ -7,7 +7,7 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Pool, PoolTaint, SetBy};
 
 /// No pool of a new cluster lets the cluster's own pods in.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2047",
         name: "system-pods-nowhere",
@@ -77,7 +77,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         draft = draft.label(taint.span, who);
     }
-    draft.help("add a pool without GPUs and taints, for CoreDNS and its like").emit();
+    draft
+        .help("add a pool without GPUs and taints, for CoreDNS and its like")
+        .emit();
 }
 
 /// A taint of a pool that the cluster's own pods do not tolerate.

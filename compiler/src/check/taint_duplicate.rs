@@ -3,12 +3,12 @@
 use gpuc_schema::config::TaintEffect;
 
 use super::Rule;
+use super::words::word;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, DEDICATED_TO};
-use super::words::word;
 
 /// A pool has a taint twice.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2008",
         name: "taint-duplicate",
@@ -62,17 +62,23 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let (key, effect) = (&taint.value.key, taint.value.effect.value);
             let mut before = written.taints[..index].iter().map(|taint| &taint.value);
             let same = before.find(|other| other.key == *key && other.effect.value == effect);
-            let dedicated = written.dedicated_to.as_ref().filter(|_| {
-                key.value == DEDICATED_TO && effect == TaintEffect::NoSchedule
-            });
+            let dedicated = written
+                .dedicated_to
+                .as_ref()
+                .filter(|_| key.value == DEDICATED_TO && effect == TaintEffect::NoSchedule);
             let (first, why) = match (same, dedicated) {
                 (Some(same), _) => (same.key.span, "the first one"),
                 (None, Some(whom)) => (whom.span, "`dedicatedTo` brings it"),
                 (None, None) => continue,
             };
             let effect = word(&effect);
-            let message = format!("pool `{}` has the taint `{key}` twice with {effect}", pool.name);
-            let draft = report.draft(&RULE.code, key.span, message).label(first, why);
+            let message = format!(
+                "pool `{}` has the taint `{key}` twice with {effect}",
+                pool.name
+            );
+            let draft = report
+                .draft(&RULE.code, key.span, message)
+                .label(first, why);
             draft.help("remove one of them").emit();
         }
     }

@@ -1,12 +1,12 @@
 //! A taint is not one that Kubernetes takes.
 
 use super::Rule;
+use super::syntax::{key_problem, value_problem};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::syntax::{key_problem, value_problem};
 
 /// A taint is not one that Kubernetes takes.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2006",
         name: "taint-invalid",
@@ -59,7 +59,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let value = value_problem(&taint.value).map(|problem| (&taint.value, "value", problem));
         for (text, what, problem) in key.into_iter().chain(value) {
             let message = format!("`{text}` is not the {what} of a taint");
-            report.draft(&RULE.code, text.span, message).help(problem).emit();
+            report
+                .draft(&RULE.code, text.span, message)
+                .help(problem)
+                .emit();
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A taint has no value where the cloud needs one.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2007",
         name: "taint-value-missing",

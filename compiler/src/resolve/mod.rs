@@ -21,7 +21,7 @@ use serde::Serialize;
 
 pub use suggest::{listed, nearest};
 
-use crate::cloud::{self, Cloud};
+use crate::cloud;
 use crate::diag::Report;
 use crate::model::{Cluster, Filled, Known, KubernetesVersion, SUPPORTED};
 use crate::node::Because;

@@ -57,6 +57,7 @@ static FACTS: Facts = Facts {
     max_nodes: 5000,
     capacities: &["onDemand"],
     template_resources: false,
+    template_resources: false,
 };
 
 impl Cloud for OnPrem {
