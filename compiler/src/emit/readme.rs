@@ -174,6 +174,12 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line}:\n{text}");
         }
+        for (before, line) in text.lines().zip(text.lines().skip(1)) {
+            assert!(
+                !line.starts_with("## ") || before.is_empty(),
+                "{line}:\n{text}"
+            );
+        }
         assert!(!text.contains("\n\n\n") && !text.contains("apply.sh") && text.ends_with(".\n"));
     }
 

@@ -72,15 +72,13 @@ pub(super) fn lines(indent: usize, groups: &[Vec<String>]) -> String {
 fn filled(words: &[String], depth: usize) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for word in words {
-        match rows
-            .last_mut()
-            .filter(|row| fits(&format!("{row} {word}"), 0))
-        {
-            Some(row) => *row += &format!(" {word}"),
-            None => {
-                let more = if rows.is_empty() { 0 } else { 2 };
-                rows.push(" ".repeat(depth + more) + word);
-            }
+        let last = rows.last_mut();
+        if let Some(row) = last.filter(|row| fits(&format!("{row} {word}"), 0)) {
+            row.push(' ');
+            row.push_str(word);
+        } else {
+            let more = if rows.is_empty() { 0 } else { 2 };
+            rows.push(" ".repeat(depth + more) + word);
         }
     }
     rows
