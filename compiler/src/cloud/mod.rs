@@ -8,6 +8,7 @@ pub mod azure;
 pub mod cpu;
 pub mod gcp;
 pub mod machine;
+pub mod onprem;
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +24,11 @@ use cpu::CpuMachine;
 use machine::Machine;
 
 /// Every cloud, by the key it has in the file.
-pub static CLOUDS: &[&dyn Cloud] = &[&azure::Azure];
+<<<<<<< HEAD
+pub static CLOUDS: &[&dyn Cloud] = &[\&aws::AWS, \&azure::Azure, \&onprem::OnPrem];
+=======
+pub static CLOUDS: &[&dyn Cloud] = &[&gcp::Gke];
+>>>>>>> gcp
 
 /// The cloud that a section of the file speaks of.
 pub fn of(section: &CloudSection) -> &'static dyn Cloud {
@@ -94,6 +99,12 @@ pub trait Cloud: Sync {
 
     /// What to make.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
+
+    /// Kubernetes objects that gpuc needs in the cluster for this cloud's sake.
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        let _ = cluster;
+        Vec::new()
+    }
 }
 
 /// What a machine type's name says of it.
@@ -140,6 +151,9 @@ pub struct Facts {
     pub max_nodes: u32,
     /// The kinds of capacity it sells, by their key in the file: `onDemand`, `spot`, `reservation`, `capacityBlock`.
     pub capacities: &'static [&'static str],
+    /// Whether an autoscaler knows what the nodes of an empty pool will offer, however their GPUs are shared, because
+    /// gpuc writes it where the autoscaler looks. If not, it believes what the machine type says.
+    pub template_resources: bool,
 }
 
 /// How something may be called.

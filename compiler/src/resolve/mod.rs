@@ -19,9 +19,9 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{Autoscaler, GpuCluster};
 use serde::Serialize;
 
-pub use suggest::nearest;
+pub use suggest::{listed, nearest};
 
-use crate::cloud;
+use crate::cloud::{self, Cloud};
 use crate::diag::Report;
 use crate::model::{Cluster, Filled, Known, KubernetesVersion, SUPPORTED};
 use crate::node::Because;
@@ -37,6 +37,15 @@ pub struct Choices {
 /// Understands a configuration.
 pub fn resolve(config: Arc<GpuCluster>, choices: &Choices, report: &mut Report) -> Cluster {
     let cloud = cloud::of(&config.cloud);
+    resolve_on(cloud, config, report)
+}
+
+/// Understands a configuration of this cloud.
+pub(crate) fn resolve_on(
+    cloud: &'static dyn Cloud,
+    config: Arc<GpuCluster>,
+    report: &mut Report,
+) -> Cluster {
     let mut defaults = Defaults::default();
     let kubernetes = kubernetes(&config.kubernetes.version, report);
     let autoscaler = autoscaler(&config, cloud.facts(), &mut defaults);
