@@ -24,11 +24,7 @@ use cpu::CpuMachine;
 use machine::Machine;
 
 /// Every cloud, by the key it has in the file.
-<<<<<<< HEAD
-pub static CLOUDS: &[&dyn Cloud] = &[\&aws::AWS, \&azure::Azure, \&onprem::OnPrem];
-=======
-pub static CLOUDS: &[&dyn Cloud] = &[&gcp::Gke];
->>>>>>> gcp
+pub static CLOUDS: &[&dyn Cloud] = &[&aws::AWS, &azure::Azure, &gcp::Gke, &onprem::OnPrem];
 
 /// The cloud that a section of the file speaks of.
 pub fn of(section: &CloudSection) -> &'static dyn Cloud {
@@ -99,12 +95,6 @@ pub trait Cloud: Sync {
 
     /// What to make.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
-
-    /// Kubernetes objects that gpuc needs in the cluster for this cloud's sake.
-    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
-        let _ = cluster;
-        Vec::new()
-    }
 }
 
 /// What a machine type's name says of it.

@@ -37,13 +37,14 @@ pub struct Choices {
 /// Understands a configuration.
 pub fn resolve(config: Arc<GpuCluster>, choices: &Choices, report: &mut Report) -> Cluster {
     let cloud = cloud::of(&config.cloud);
-    resolve_on(cloud, config, report)
+    resolve_on(cloud, config, choices, report)
 }
 
 /// Understands a configuration of this cloud.
 pub(crate) fn resolve_on(
     cloud: &'static dyn Cloud,
     config: Arc<GpuCluster>,
+    choices: &Choices,
     report: &mut Report,
 ) -> Cluster {
     let mut defaults = Defaults::default();
