@@ -76,8 +76,6 @@ fn apply<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a str>) -> String {
 /// The first lines of a script that reads the library: what it is, and that errors end it.
 fn head(about: &[&str]) -> String {
     let mut head = strict(about);
-    head +=
-        "# shellcheck disable=SC1003,SC2016 # what stands in single quotes is not for the shell\n";
     head += "here=$(CDPATH='' cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\n";
     head += "# shellcheck source-path=SCRIPTDIR source=lib.sh\n. \"$here/lib.sh\"\n\n";
     head
