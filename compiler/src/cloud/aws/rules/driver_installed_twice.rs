@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "driver-installed-twice",
         severity: Severity::Error,
         summary: "a driver is installed on an image that has one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the driver of a pool is `preinstalled` where the image has it: Amazon Linux and
 Bottlerocket.
@@ -27,7 +27,7 @@ second one fails, and nodes never become ready.
 ### What to do
 
 Remove `driver`, or take an image without a driver, such as Ubuntu2404.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "driver-not-in-image",
         severity: Severity::Error,
         summary: "a node image has no NVIDIA driver and nothing installs one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether somebody installs the driver on pools whose image has none: Canonical's Ubuntu images
 for EKS.
@@ -27,7 +27,7 @@ With `driver: preinstalled` nothing would install a driver, and no plugin would 
 
 Write `stack: {driver: operator}` for the pool, or take AmazonLinux2023 or Bottlerocket, whose
 images have the driver.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

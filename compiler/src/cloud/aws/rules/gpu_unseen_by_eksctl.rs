@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gpu-unseen-by-eksctl",
         severity: Severity::Error,
         summary: "eksctl takes a GPU machine for one without GPUs",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether eksctl knows the GPUs of a pool's machine. It does not know p3.2xlarge, p3.8xlarge,
 p3.16xlarge and any bare metal type.
@@ -28,7 +28,7 @@ are paid for and never seen by Kubernetes.
 
 Choose a newer machine with as many GPUs; or make the node group by other means and describe it
 with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "hosts-not-on-eks",
         severity: Severity::Error,
         summary: "a pool on EKS has `hosts`",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool has `hosts`.
 
@@ -22,7 +22,7 @@ On EKS machines are made and get their names from EC2. A list of hosts would mea
 ### What to do
 
 Remove `hosts`; for nodes that are there already use `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "karpenter-scales-no-pool",
         severity: Severity::Error,
         summary: "a pool may grow, but Karpenter adds no nodes to it",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether pools that gpuc makes have a fixed number of nodes where the autoscaler is Karpenter.
 
@@ -27,7 +27,7 @@ with `min` and `max` would stay at `min`.
 
 Give the pool a `count`; describe nodes that Karpenter makes as a pool with `existing`; or use
 the Cluster Autoscaler.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         name: "os-ended",
         severity: Severity::Error,
         summary: "a node image is not made for the Kubernetes version",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether EKS has a pool's node image for the cluster's Kubernetes version. Amazon Linux 2 ended
 with 1.32 and Ubuntu 20.04 with 1.29.
@@ -28,7 +28,7 @@ uses them cannot work today. eksctl stops at them.
 ### What to do
 
 Use AmazonLinux2023, or a newer Ubuntu with the driver from the GPU Operator.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

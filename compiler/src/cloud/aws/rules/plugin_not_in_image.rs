@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "plugin-not-in-image",
         severity: Severity::Error,
         summary: "`devicePlugin: cloud` on an image that has no device plugin",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether there is a plugin of the cloud for the pool's image: eksctl's for Amazon Linux,
 Bottlerocket's own.
@@ -26,7 +26,7 @@ eksctl installs its plugin for Amazon Linux alone. On Ubuntu nothing would adver
 ### What to do
 
 Choose who advertises: `gpuc`, `nvidia` or `operator`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "plugin-of-os-doubled",
         severity: Severity::Error,
         summary: "a device plugin is added to an operating system that has one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether GPUs of Bottlerocket nodes are advertised by Bottlerocket: `devicePlugin: cloud`.
 
@@ -24,7 +24,7 @@ registers the same resource with the kubelet, and the two overwrite each other.
 ### What to do
 
 Remove `devicePlugin` for the pool or write `cloud`; or take AmazonLinux2023.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "reservation-too-small",
         severity: Severity::Error,
         summary: "a pool may grow beyond its reservation",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a reservation or capacity block holds as many machines as the pool has at most, where
 the file says how many it holds.
@@ -27,7 +27,7 @@ try again and again.
 ### What to do
 
 Lower `max` to the reservation's count, or enlarge the reservation.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "ultraserver-only",
         severity: Severity::Error,
         summary: "a machine is rented only as part of an UltraServer",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool's machine can be had by itself.
 
@@ -25,7 +25,7 @@ its GPUs are given out with DRA and IMEX channels, which gpuc does not set up.
 ### What to do
 
 Take a machine that is rented by itself, such as p6-b200.48xlarge.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
