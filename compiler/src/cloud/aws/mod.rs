@@ -78,6 +78,7 @@ static FACTS: Facts = Facts {
     // on request; general knowledge.
     max_nodes: 450,
     capacities: &["onDemand", "spot", "reservation", "capacityBlock"],
+    template_resources: true,
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::KIND, &pool::KIND];

@@ -1,8 +1,199 @@
-//! Google Kubernetes Engine: its machines, the GPUs that can be attached to them, and its names.
+//! Google Kubernetes Engine, Standard mode: its facts, what it makes, and the rules that only it has.
 
+mod accelerator;
+mod admission;
 pub mod attach;
+mod cluster;
+mod cluster_fields;
 pub mod cpu;
+mod driver_installer;
 pub mod machines;
 pub mod names;
+mod nodes;
+mod os;
 pub mod partitions;
+mod place;
+mod pool;
+mod pool_fields;
+mod rules;
+mod taints;
+#[cfg(test)]
+mod testing;
 pub mod zones;
+
+use gpuc_schema::config::{
+    Autoscaler, CloudSection, DevicePlugin, DriverOwner, Gcp, GcpCluster, GcpCreate, GpuCluster,
+};
+use gpuc_schema::gpu::GpuModel;
+
+use super::machine::Machine;
+use super::{Cloud, Facts, MachineName, NameRule};
+use crate::check::{Checked, Rule};
+use crate::model::{Label, Pool, PoolTaint};
+use crate::node::Origin;
+use crate::plan::{Object, Provisioning, ResourceKind};
+
+/// Google Kubernetes Engine.
+#[derive(Debug)]
+pub struct Gke;
+
+/// The label that keeps GKE's own device plugin off a node. It must be there when the node is made.
+const NO_DEFAULT_PLUGIN: &str = "gke-no-default-nvidia-gpu-device-plugin";
+
+/// The pool that a GKE cluster is born with.
+const DEFAULT_POOL: &str = "default-pool";
+
+static FACTS: Facts = Facts {
+    key: "gcp",
+    name: "Google Kubernetes Engine",
+    autoscalers: &[Autoscaler::Managed, Autoscaler::None],
+    os: os::OS,
+    makes_machines: true,
+    machine_word: "Compute Engine machine type",
+    pool_name: NAME,
+    cluster_name: NAME,
+    taint_needs_value: Some(
+        "gcloud writes a taint as key=value:Effect (Google Cloud SDK 528.0.0, --node-taints)",
+    ),
+    // A kubelet refuses to start with a label of these prefixes that is not one of the few it may set itself.
+    reserved_prefixes: &[
+        ("kubernetes.io/", "kubelets may not set such labels"),
+        ("k8s.io/", "kubelets may not set such labels"),
+    ],
+    drivers: &[
+        DriverOwner::DaemonSet,
+        DriverOwner::Preinstalled,
+        DriverOwner::Operator,
+    ],
+    plugins: &[
+        DevicePlugin::Gpuc,
+        DevicePlugin::Nvidia,
+        DevicePlugin::Operator,
+        DevicePlugin::Cloud,
+    ],
+    // A cluster's limit. A pool's own depends on its zones.
+    max_nodes: 15_000,
+    capacities: &["onDemand", "spot", "reservation"],
+    template_resources: false,
+};
+
+static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];
+
+const NAME: NameRule = NameRule {
+    words: "lower-case letters, digits and -, starting with a letter and not ending with -",
+    max: 40,
+    allows: |name| {
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+            && !name.ends_with('-')
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    },
+    source: "Azure/telescope#989 and THORChain cluster-launcher!67; gcloud does not check it, GKE does",
+};
+
+impl Cloud for Gke {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::Gcp(_))
+    }
+
+    fn machines(&self) -> Vec<&'static Machine> {
+        machines::MACHINES.iter().map(|row| &row.machine).collect()
+    }
+
+    fn machine(&self, name: &str) -> Option<&'static Machine> {
+        machines::find(name).map(|row| &row.machine)
+    }
+
+    fn machine_name(&self, name: &str) -> MachineName {
+        if let Some(whose) = names::other_accelerator(name) {
+            return MachineName::OtherAccelerator(whose);
+        }
+        if !names::is_machine_name(name) {
+            return MachineName::Impossible;
+        }
+        cpu::cpu_machine(name).map_or(MachineName::Plausible, MachineName::Cpu)
+    }
+
+    fn attach(
+        &self,
+        machine: &str,
+        model: &'static GpuModel,
+        count: u32,
+    ) -> Option<Result<(), String>> {
+        Some(accelerator::attach(machine, model, count))
+    }
+
+    fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {
+        match plugin {
+            DevicePlugin::Cloud => DriverOwner::Preinstalled,
+            DevicePlugin::Gpuc | DevicePlugin::Nvidia | DevicePlugin::Operator => {
+                DriverOwner::DaemonSet
+            }
+        }
+    }
+
+    fn labels(&self, _config: &GpuCluster, pool: &Pool) -> Vec<Label> {
+        let written = || {
+            pool.written
+                .labels
+                .keys()
+                .any(|key| **key == *NO_DEFAULT_PLUGIN)
+        };
+        let theirs = pool.plugin.value == DevicePlugin::Cloud;
+        if !pool.has_gpus() || pool.is_existing() || theirs || written() {
+            return Vec::new();
+        }
+        vec![Label {
+            key: NO_DEFAULT_PLUGIN.to_owned(),
+            value: "true".to_owned(),
+            origin: Origin::fact(
+                [pool.plugin.span],
+                "GKE runs a device plugin of its own on nodes without this label",
+                "NVIDIA/k8s-dra-driver-gpu@22407113 demo/clusters/gke/create-cluster.sh",
+            ),
+        }]
+    }
+
+    fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
+        taints::automatic(pool)
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
+    }
+
+    fn resources(&self) -> &'static [&'static ResourceKind] {
+        RESOURCES
+    }
+
+    fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
+        cluster::provision(cluster)
+    }
+
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        let mut objects = driver_installer::objects(cluster);
+        objects.extend(admission::objects(cluster));
+        objects
+    }
+}
+
+/// The section of the file that is this cloud's.
+fn section(config: &GpuCluster) -> &Gcp {
+    match &config.cloud.value {
+        CloudSection::Gcp(gcp) => gcp,
+        _ => unreachable!("a cloud is asked only about clusters whose section it owns"),
+    }
+}
+
+/// What the user says of the cluster to create; `None` when it is there already.
+fn created(config: &GpuCluster) -> Option<&GcpCreate> {
+    match &section(config).cluster.value {
+        GcpCluster::Create(create) => Some(create),
+        GcpCluster::Existing(_) => None,
+    }
+}

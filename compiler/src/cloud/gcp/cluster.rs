@@ -1,0 +1,256 @@
+//! The GKE cluster, and what becomes of the pool that it is born with.
+//!
+//! GKE makes no cluster without a pool. gpuc asks for the smallest one and deletes it once a pool of its own is there.
+//! The deletion is a resource of its own, so that a script that died between the two is finished by the next run.
+
+use gpuc_schema::config::{GcpCreate, GcpReleaseChannel};
+use serde_json::{Value, json};
+
+use super::place::{self, Place};
+use super::{DEFAULT_POOL, cluster_fields as kinds, created, pool, section};
+use crate::check::Checked;
+use crate::node::{Because, Origin};
+use crate::plan::{
+    Command, Credentials, Field, FieldKind, IdentityCheck, Observe, Provisioning, Resource,
+    ResourceKind, Word,
+};
+
+/// A GKE cluster.
+pub(super) static CLUSTER: ResourceKind = ResourceKind {
+    name: "GKE cluster",
+    fields: kinds::FIELDS,
+};
+
+/// The pool that a GKE cluster is born with.
+pub(super) static FIRST_POOL: ResourceKind = ResourceKind {
+    name: "GKE cluster's first pool",
+    fields: kinds::FIRST_POOL_FIELDS,
+};
+
+/// What to make.
+pub(super) fn provision(cluster: &Checked<'_>) -> Provisioning {
+    let place = place::of(cluster);
+    let create = created(&cluster.written);
+    let mut resources: Vec<_> = create
+        .map(|create| resource(cluster, create, place))
+        .into_iter()
+        .collect();
+    let mine = cluster.pools.iter().filter(|pool| !pool.is_existing());
+    resources.extend(mine.map(|pool| pool::resource(cluster, pool, place)));
+    resources.extend(create.map(|_| first_pool(cluster, place)));
+    let ask = ["gcloud", "projects", "describe", place.project];
+    Provisioning {
+        tools: vec!["gcloud", "jq"],
+        identity: vec![IdentityCheck {
+            what: "Google Cloud project",
+            ask: Command::new(ask).with(["--format=value(projectId)"]),
+            want: place.project.to_owned(),
+            otherwise: format!(
+                "log in with `gcloud auth login` as somebody who can see the project {}",
+                place.project
+            ),
+        }],
+        resources,
+        credentials: Credentials::Fetch(place.cluster("get-credentials")),
+        files: Vec::new(),
+    }
+}
+
+fn resource(cluster: &Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Resource {
+    let fields = fields(cluster, create, place);
+    let mut command = place.cluster("create");
+    command = command.with(fields.iter().filter_map(|(flag, _)| flag.clone()));
+    command = command.with([
+        "--enable-ip-alias",
+        "--num-nodes=1",
+        "--machine-type=e2-medium",
+        "--disk-size=30GB",
+    ]);
+    Resource {
+        kind: &CLUSTER,
+        name: place.cluster.to_owned(),
+        script: "cluster".to_owned(),
+        about: format!(
+            "the GKE cluster {} in {} of project {}",
+            place.cluster, place.location, place.project
+        ),
+        observe: observe(place),
+        create: vec![command],
+        fields: fields.into_iter().map(|(_, field)| field).collect(),
+        delete: vec![place.cluster("delete")],
+        origin: Origin::made([section(&cluster.written).cluster.span], Because::Written),
+    }
+}
+
+/// A cluster of this name in another location is not an absent one: gcloud says `Did you mean` instead, and the script
+/// stops before it makes a second one.
+fn observe(place: Place<'_>) -> Observe {
+    Observe {
+        command: place.cluster("describe").with(["--format=json"]),
+        absent: "No cluster named '",
+    }
+}
+
+fn fields(
+    cluster: &Checked<'_>,
+    create: &GcpCreate,
+    place: Place<'_>,
+) -> Vec<(Option<String>, Field)> {
+    let field = |kind: &'static FieldKind, want: Value, update, origin| Field {
+        kind,
+        want,
+        update,
+        origin,
+    };
+    let update = |flag: String| vec![place.cluster("update").with([flag])];
+    let gcp = section(&cluster.written);
+    let mut fields = Vec::new();
+
+    let network = create.network.as_ref();
+    let (want, origin) = match network {
+        Some(network) => (
+            last(network),
+            Origin::made([network.span], Because::Written),
+        ),
+        None => ("default", Origin::made([], Because::Default)),
+    };
+    let flag = network.map(|network| format!("--network={network}"));
+    fields.push((
+        flag,
+        field(&kinds::NETWORK, json!(want), Vec::new(), origin),
+    ));
+
+    if let Some(subnetwork) = &create.subnetwork {
+        let origin = Origin::made([subnetwork.span], Because::Written);
+        let want = json!(last(subnetwork));
+        let flag = format!("--subnetwork={subnetwork}");
+        fields.push((
+            Some(flag),
+            field(&kinds::SUBNETWORK, want, Vec::new(), origin),
+        ));
+    }
+
+    let private = create.private_nodes;
+    let flags = private.value.then(|| "--enable-private-nodes".to_owned());
+    let origin = written_or_default(private.span);
+    fields.push((
+        flags,
+        field(
+            &kinds::PRIVATE_NODES,
+            json!(private.value),
+            Vec::new(),
+            origin,
+        ),
+    ));
+
+    let channel = channel(create.release_channel.value);
+    let flag = format!("--release-channel={channel}");
+    let want = json!(channel.to_uppercase());
+    let origin = written_or_default(create.release_channel.span);
+    fields.push((
+        Some(flag.clone()),
+        field(&kinds::RELEASE_CHANNEL, want, update(flag), origin),
+    ));
+
+    let version = cluster.kubernetes.sure();
+    let flag = format!("--cluster-version={}", version.value);
+    let upgrade = place.cluster("upgrade").with(["--master", flag.as_str()]);
+    let origin = Origin::made([version.span], Because::Written);
+    let want = json!(version.value.to_string());
+    fields.push((
+        Some(flag.clone()),
+        field(&kinds::CONTROL_PLANE, want, vec![upgrade], origin),
+    ));
+
+    let identity = create.workload_identity;
+    let pool = identity
+        .value
+        .then(|| format!("{}.svc.id.goog", place.project));
+    let flag = pool.as_ref().map(|pool| format!("--workload-pool={pool}"));
+    let change = flag
+        .clone()
+        .unwrap_or_else(|| "--disable-workload-identity".to_owned());
+    let origin = written_or_default(identity.span);
+    fields.push((
+        flag,
+        field(
+            &kinds::WORKLOAD_IDENTITY,
+            json!(pool),
+            update(change),
+            origin,
+        ),
+    ));
+
+    if !gcp.resource_labels.is_empty() {
+        let labels = gcp.resource_labels.iter();
+        let written = labels.clone().map(|(key, value)| format!("{key}={value}"));
+        let flag = format!("--labels={}", written.collect::<Vec<_>>().join(","));
+        let spans = labels.clone().map(|(key, _)| key.span);
+        let origin = Origin::made(spans, Because::Written);
+        let want: serde_json::Map<_, _> = labels
+            .map(|(key, value)| (key.value.clone(), json!(value.value)))
+            .collect();
+        // gcloud sends the labels of this flag alone, and GKE takes them for the whole set (api_adapter.py).
+        let all = r#""--update-labels=" + ((.resourceLabels // {}) + $want
+            | to_entries | map("\(.key)=\(.value)") | join(","))"#;
+        let command = place
+            .cluster("update")
+            .with_word(Word::Observed(all.to_owned()));
+        let change = field(
+            &kinds::RESOURCE_LABELS,
+            Value::Object(want),
+            vec![command],
+            origin,
+        );
+        fields.push((Some(flag), change));
+    }
+    fields
+}
+
+fn first_pool(cluster: &Checked<'_>, place: Place<'_>) -> Resource {
+    let delete = place.pool("delete", DEFAULT_POOL);
+    let origin = Origin::fact(
+        [section(&cluster.written).cluster.span],
+        "GKE makes no cluster without a pool of its own making",
+        "gcloud container clusters create --help, Google Cloud SDK 528.0.0",
+    );
+    Resource {
+        kind: &FIRST_POOL,
+        name: DEFAULT_POOL.to_owned(),
+        script: "remove-first-pool".to_owned(),
+        about: format!("the end of {DEFAULT_POOL}, which GKE made together with the cluster"),
+        observe: observe(place),
+        create: vec![delete.clone()],
+        fields: vec![Field {
+            kind: &kinds::FIRST_POOL,
+            want: json!(false),
+            update: vec![delete],
+            origin: origin.clone(),
+        }],
+        delete: Vec::new(),
+        origin,
+    }
+}
+
+fn channel(channel: GcpReleaseChannel) -> &'static str {
+    match channel {
+        GcpReleaseChannel::Rapid => "rapid",
+        GcpReleaseChannel::Regular => "regular",
+        GcpReleaseChannel::Stable => "stable",
+        GcpReleaseChannel::Extended => "extended",
+    }
+}
+
+/// The name at the end of a path such as `projects/host/global/networks/shared`.
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn written_or_default(span: gpuc_schema::Span) -> Origin {
+    let because = if span.is_written() {
+        Because::Written
+    } else {
+        Because::Default
+    };
+    Origin::made([span], because)
+}

@@ -1,0 +1,97 @@
+//! What becomes of a change of each field of a GKE cluster.
+//!
+//! `gcloud container clusters update` takes exactly one setting a call, so each field has its own command.
+
+use crate::plan::{Change, FieldKind};
+
+const UPDATE_HELP: &str = "gcloud container clusters update --help, Google Cloud SDK 528.0.0";
+
+/// Every field.
+pub(super) static FIELDS: &[FieldKind] = &[
+    NETWORK,
+    SUBNETWORK,
+    PRIVATE_NODES,
+    RELEASE_CHANNEL,
+    CONTROL_PLANE,
+    WORKLOAD_IDENTITY,
+    RESOURCE_LABELS,
+];
+
+/// The one field of the pool that a cluster is born with.
+pub(super) static FIRST_POOL_FIELDS: &[FieldKind] = &[FIRST_POOL];
+
+pub(super) const NETWORK: FieldKind = FieldKind {
+    name: "network",
+    read: r#".network // "default" | split("/") | last"#,
+    create: Some("--network"),
+    change: Change::Replaces {
+        reason: "a cluster stays in the network it was made in",
+    },
+    source: UPDATE_HELP,
+};
+
+pub(super) const SUBNETWORK: FieldKind = FieldKind {
+    name: "subnetwork",
+    read: r#".subnetwork // "" | split("/") | last"#,
+    create: Some("--subnetwork"),
+    change: Change::Replaces {
+        reason: "a cluster stays in the subnetwork it was made in",
+    },
+    source: UPDATE_HELP,
+};
+
+pub(super) const PRIVATE_NODES: FieldKind = FieldKind {
+    name: "private nodes",
+    read: "(.networkConfig.defaultEnablePrivateNodes // false) \
+               or (.privateClusterConfig.enablePrivateNodes // false)",
+    create: Some("--enable-private-nodes"),
+    change: Change::Replaces {
+        reason: "existing pools keep the addresses they have",
+    },
+    source: UPDATE_HELP,
+};
+
+pub(super) const RELEASE_CHANNEL: FieldKind = FieldKind {
+    name: "release channel",
+    read: r#".releaseChannel.channel // "UNSPECIFIED""#,
+    create: Some("--release-channel"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const CONTROL_PLANE: FieldKind = FieldKind {
+    // The channel moves a cluster on by itself, and no cluster goes back: a newer one is as wanted.
+    name: "Kubernetes version of the control plane",
+    read: r#"def minor: split(".")[1] // "0" | tonumber;
+            (.currentMasterVersion // "" | split(".")[:2] | join(".")) as $have
+            | if ($have | minor) >= ($want | minor) then $want else $have end"#,
+    create: Some("--cluster-version"),
+    change: Change::InPlace,
+    source: "gcloud container clusters upgrade --help, Google Cloud SDK 528.0.0",
+};
+
+pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {
+    name: "workload identity",
+    read: ".workloadIdentityConfig.workloadPool // null",
+    create: Some("--workload-pool"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
+    // Others may label a cluster too; theirs stay.
+    name: "resource labels",
+    read: ". as $it | $want | with_entries(.value = $it.resourceLabels[.key])",
+    create: Some("--labels"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const FIRST_POOL: FieldKind = FieldKind {
+    // It stays while it is the only one: system pods must be somewhere.
+    name: "first pool",
+    read: r#"[.nodePools[]?.name] | index("default-pool") != null and length > 1"#,
+    create: None,
+    change: Change::Resizes,
+    source: "gcloud container node-pools delete --help, Google Cloud SDK 528.0.0",
+};

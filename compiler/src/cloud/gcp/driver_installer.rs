@@ -1,0 +1,305 @@
+//! The DaemonSet that installs the driver where GKE does not: it runs the installer that the node image carries.
+//!
+//! Facts: GoogleCloudPlatform/container-engine-accelerators@068b15a9
+//! `nvidia-driver-installer/cos/daemonset-preloaded{,-latest}.yaml`, `ubuntu/daemonset-preloaded{,-R580}.yaml` (images,
+//! mounts, environment, and the pause image with its digest).
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::config::{DriverOwner, OsFamily};
+use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetSpec};
+use k8s_openapi::api::core::v1::{
+    Affinity, Container, EnvVar, HostPathVolumeSource, NodeAffinity, NodeSelector,
+    NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PodTemplateSpec, ResourceRequirements,
+    SecurityContext, ServiceAccount, Toleration, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+
+use super::os::{DRIVER_IN_CONTAINER, DRIVER_ROOT};
+use crate::check::Checked;
+use crate::model::{POOL_LABEL, Pool};
+use crate::node::Origin;
+use crate::plan::Object;
+
+/// The part of the cluster that these objects belong to.
+const COMPONENT: &str = "nvidia-driver-installer";
+
+const NAMESPACE: &str = "kube-system";
+
+/// Keeps the pod alive after the driver is there, so that it is not installed again and again.
+const PAUSE: &str =
+    "gke.gcr.io/pause:3.8@sha256:880e63f94b145e46f1b1082bb71b85e21f16b99b180b9996407d61240ceb9830";
+
+/// One DaemonSet for each pool whose driver is installed by one, and the account they run as.
+pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
+    let pools: Vec<_> = cluster
+        .gpu_pools()
+        .map(|(pool, _)| pool)
+        .filter(|pool| pool.driver.value == DriverOwner::DaemonSet)
+        .collect();
+    if pools.is_empty() {
+        return Vec::new();
+    }
+    let account = ServiceAccount {
+        metadata: metadata(COMPONENT, BTreeMap::new()),
+        automount_service_account_token: Some(false),
+        ..ServiceAccount::default()
+    };
+    let spans = pools.iter().map(|pool| pool.driver.span);
+    let origin = Origin::rule(spans, "an account of its own for what installs the driver");
+    let mut objects = vec![Object::new(COMPONENT, &account, origin)];
+    objects.extend(pools.into_iter().map(object));
+    objects
+}
+
+fn object(pool: &Pool) -> Object {
+    let labels = BTreeMap::from([
+        ("app.kubernetes.io/name".to_owned(), COMPONENT.to_owned()),
+        (POOL_LABEL.to_owned(), pool.name.value.clone()),
+    ]);
+    let daemon_set = DaemonSet {
+        metadata: metadata(&format!("{COMPONENT}-{}", pool.name), labels.clone()),
+        spec: Some(DaemonSetSpec {
+            selector: LabelSelector {
+                match_labels: Some(labels.clone()),
+                ..LabelSelector::default()
+            },
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(pod(pool)),
+            },
+            ..DaemonSetSpec::default()
+        }),
+        ..DaemonSet::default()
+    };
+    let inputs = [pool.name.span, pool.driver.span, pool.plugin.span];
+    let origin = Origin::fact(
+        inputs,
+        "GKE installs no driver on a node that its own device plugin keeps off: this does",
+        "NVIDIA/aicr#2047",
+    );
+    Object::new(COMPONENT, &daemon_set, origin)
+}
+
+fn metadata(name: &str, labels: BTreeMap<String, String>) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: Some(NAMESPACE.to_owned()),
+        labels: Some(labels).filter(|labels| !labels.is_empty()),
+        ..ObjectMeta::default()
+    }
+}
+
+fn pod(pool: &Pool) -> PodSpec {
+    let is_ubuntu = pool.os.value == OsFamily::Ubuntu;
+    let mounts = if is_ubuntu {
+        UBUNTU
+    } else {
+        CONTAINER_OPTIMIZED
+    };
+    let host = (!is_ubuntu).then_some(true);
+    PodSpec {
+        affinity: Some(affinity(pool)),
+        automount_service_account_token: Some(false),
+        containers: vec![pause()],
+        host_network: host,
+        host_pid: host,
+        init_containers: Some(vec![installer(pool, is_ubuntu, mounts)]),
+        priority_class_name: Some("system-node-critical".to_owned()),
+        service_account_name: Some(COMPONENT.to_owned()),
+        tolerations: Some(tolerations(pool)).filter(|tolerations| !tolerations.is_empty()),
+        volumes: Some(mounts.iter().map(Mount::volume).collect()),
+        ..PodSpec::default()
+    }
+}
+
+/// A folder of the host, and where the installer sees it.
+struct Mount {
+    name: &'static str,
+    host: &'static str,
+    container: &'static str,
+    /// The variables by which the installer learns of the two.
+    variables: Option<(&'static str, &'static str)>,
+}
+
+const fn mount(name: &'static str, host: &'static str, container: &'static str) -> Mount {
+    Mount {
+        name,
+        host,
+        container,
+        variables: None,
+    }
+}
+
+const CONTAINER_OPTIMIZED: &[Mount] = &[
+    mount("dev", "/dev", "/dev"),
+    Mount {
+        variables: Some(("NVIDIA_INSTALL_DIR_HOST", "NVIDIA_INSTALL_DIR_CONTAINER")),
+        ..mount("nvidia", DRIVER_ROOT, DRIVER_IN_CONTAINER)
+    },
+    Mount {
+        variables: Some(("VULKAN_ICD_DIR_HOST", "VULKAN_ICD_DIR_CONTAINER")),
+        ..mount(
+            "vulkan",
+            "/home/kubernetes/bin/nvidia/vulkan/icd.d",
+            "/etc/vulkan/icd.d",
+        )
+    },
+    Mount {
+        variables: Some(("COS_TOOLS_DIR_HOST", "COS_TOOLS_DIR_CONTAINER")),
+        ..mount("cos-tools", "/var/lib/cos-tools", "/build/cos-tools")
+    },
+    ROOT,
+];
+
+const UBUNTU: &[Mount] = &[
+    mount("boot", "/boot", "/boot"),
+    mount("dev", "/dev", "/dev"),
+    ROOT,
+];
+
+const ROOT: Mount = mount("root", "/", "/root");
+
+impl Mount {
+    fn volume(&self) -> Volume {
+        Volume {
+            name: self.name.to_owned(),
+            host_path: Some(HostPathVolumeSource {
+                path: self.host.to_owned(),
+                type_: None,
+            }),
+            ..Volume::default()
+        }
+    }
+
+    fn mounted(&self) -> VolumeMount {
+        VolumeMount {
+            name: self.name.to_owned(),
+            mount_path: self.container.to_owned(),
+            ..VolumeMount::default()
+        }
+    }
+
+    fn environment(&self) -> Vec<EnvVar> {
+        let Some((host, container)) = self.variables else {
+            return Vec::new();
+        };
+        vec![
+            variable(host, self.host),
+            variable(container, self.container),
+        ]
+    }
+}
+
+fn variable(name: &str, value: &str) -> EnvVar {
+    EnvVar {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        ..EnvVar::default()
+    }
+}
+
+/// The installer of the node image itself is there without a pull, and no registry has it.
+fn installer(pool: &Pool, is_ubuntu: bool, mounts: &[Mount]) -> Container {
+    let version = pool.driver_version.as_ref().map(|version| version.as_str());
+    let version = version.filter(|version| *version != "default");
+    let mut environment: Vec<_> = mounts.iter().flat_map(Mount::environment).collect();
+    if !is_ubuntu {
+        environment.push(variable("ROOT_MOUNT_DIR", ROOT.container));
+    }
+    let mut command = None;
+    match version {
+        Some(version) if is_ubuntu => {
+            environment.push(variable("NVIDIA_DRIVER_VERSION", version));
+        }
+        Some(version) => {
+            let install = ["/cos-gpu-installer", "install"].map(str::to_owned);
+            let version = format!("--version={version}");
+            command = Some(install.into_iter().chain([version]).collect());
+        }
+        None => {}
+    }
+    let (image, pull) = match &pool.driver_image {
+        Some(image) => (image.as_str(), "IfNotPresent"),
+        None if is_ubuntu => ("gke-nvidia-installer:fixed", "Never"),
+        None => ("cos-nvidia-installer:fixed", "Never"),
+    };
+    Container {
+        command,
+        env: Some(environment).filter(|environment| !environment.is_empty()),
+        image: Some(image.to_owned()),
+        image_pull_policy: Some(pull.to_owned()),
+        name: "install".to_owned(),
+        resources: Some(requests("150m", "256Mi")),
+        security_context: Some(SecurityContext {
+            privileged: Some(true),
+            ..SecurityContext::default()
+        }),
+        volume_mounts: Some(mounts.iter().map(Mount::mounted).collect()),
+        ..Container::default()
+    }
+}
+
+fn pause() -> Container {
+    Container {
+        image: Some(PAUSE.to_owned()),
+        name: "pause".to_owned(),
+        resources: Some(requests("1m", "8Mi")),
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            read_only_root_filesystem: Some(true),
+            ..SecurityContext::default()
+        }),
+        ..Container::default()
+    }
+}
+
+fn requests(cpu: &str, memory: &str) -> ResourceRequirements {
+    let quantities = [("cpu", cpu), ("memory", memory)];
+    let quantities =
+        quantities.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
+    ResourceRequirements {
+        requests: Some(BTreeMap::from(quantities)),
+        ..ResourceRequirements::default()
+    }
+}
+
+fn affinity(pool: &Pool) -> Affinity {
+    let expressions = pool.selector.iter().map(|label| NodeSelectorRequirement {
+        key: label.key.clone(),
+        operator: "In".to_owned(),
+        values: Some(vec![label.value.clone()]),
+    });
+    let terms = vec![NodeSelectorTerm {
+        match_expressions: Some(expressions.collect()),
+        match_fields: None,
+    }];
+    Affinity {
+        node_affinity: Some(NodeAffinity {
+            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
+                node_selector_terms: terms,
+            }),
+            ..NodeAffinity::default()
+        }),
+        ..Affinity::default()
+    }
+}
+
+fn tolerations(pool: &Pool) -> Vec<Toleration> {
+    let wanted = pool.tolerations.iter();
+    let toleration = |wanted: &crate::model::Toleration| {
+        let exists = wanted.value.is_empty();
+        Toleration {
+            key: Some(wanted.key.clone()),
+            operator: Some(if exists { "Exists" } else { "Equal" }.to_owned()),
+            value: (!exists).then(|| wanted.value.clone()),
+            effect: Some(format!("{:?}", wanted.effect)),
+            toleration_seconds: None,
+        }
+    };
+    wanted.map(toleration).collect()
+}

@@ -1,0 +1,441 @@
+//! GKE node pools.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::Span;
+use gpuc_schema::config::{Capacity, Placement, TaintEffect};
+use serde_json::{Map, Value, json};
+
+use super::place::{self, Place};
+use super::{accelerator, created, machines, nodes, os, pool_fields as kinds, section, taints};
+use crate::check::Checked;
+use crate::model::{MachineType, Pool, PoolTaint, SetBy};
+use crate::node::{Because, Origin};
+use crate::plan::{Command, Field, FieldKind, Observe, Resource, ResourceKind, Word};
+
+/// A GKE node pool.
+pub(super) static POOL: ResourceKind = ResourceKind {
+    name: "GKE node pool",
+    fields: kinds::FIELDS,
+};
+
+/// A pool to make.
+pub(super) fn resource(cluster: &Checked<'_>, pool: &Pool, place: Place<'_>) -> Resource {
+    let lowering = Lowering {
+        cluster,
+        pool,
+        place,
+    };
+    let settings = lowering.settings();
+    let flags = settings.iter().flat_map(|setting| setting.flags.clone());
+    let create = place.pool("create", &pool.name).with(flags);
+    Resource {
+        kind: &POOL,
+        name: pool.name.value.clone(),
+        script: format!("pool-{}", pool.name),
+        about: format!(
+            "the node pool {} of the GKE cluster {}",
+            pool.name, place.cluster
+        ),
+        observe: Observe {
+            command: place.pool("describe", &pool.name).with(["--format=json"]),
+            absent: "code=404, message=Not found: ",
+        },
+        create: vec![create],
+        fields: settings.into_iter().map(|setting| setting.field).collect(),
+        delete: vec![place.pool("delete", &pool.name)],
+        origin: Origin::made([pool.name.span], Because::Written),
+    }
+}
+
+/// A field, and the flags that set it when the pool is made.
+struct Setting {
+    flags: Vec<String>,
+    field: Field,
+}
+
+impl Setting {
+    fn new(kind: &'static FieldKind, want: Value, span: Span) -> Self {
+        let because = if span.is_written() {
+            Because::Written
+        } else {
+            Because::Default
+        };
+        Self {
+            flags: Vec::new(),
+            field: Field {
+                kind,
+                want,
+                update: Vec::new(),
+                origin: Origin::made([span], because),
+            },
+        }
+    }
+
+    fn flag(mut self, flag: impl Into<String>) -> Self {
+        self.flags.push(flag.into());
+        self
+    }
+
+    fn flags(mut self, flags: impl IntoIterator<Item = String>) -> Self {
+        self.flags.extend(flags);
+        self
+    }
+
+    fn update(mut self, command: Command) -> Self {
+        self.field.update.push(command);
+        self
+    }
+}
+
+struct Lowering<'c> {
+    cluster: &'c Checked<'c>,
+    pool: &'c Pool,
+    place: Place<'c>,
+}
+
+impl Lowering<'_> {
+    /// Every field: first what cannot change, then what drains nodes, then what touches none.
+    fn settings(&self) -> Vec<Setting> {
+        let mut settings = vec![self.machine()];
+        settings.extend(self.gpus());
+        settings.extend(self.local_ssds());
+        settings.push(self.spot());
+        settings.push(self.reservation());
+        settings.push(self.placement());
+        settings.extend(self.max_pods());
+        settings.push(self.image());
+        settings.push(self.disk());
+        settings.extend(self.workload_metadata());
+        settings.extend(self.resource_labels());
+        settings.push(self.labels());
+        settings.push(self.taints());
+        settings.extend(self.upgrade());
+        settings.push(self.management());
+        settings.extend(self.zones());
+        settings.extend(self.size());
+        settings
+    }
+
+    fn update(&self, flags: impl IntoIterator<Item = String>) -> Command {
+        self.place.pool("update", &self.pool.name).with(flags)
+    }
+
+    fn machine(&self) -> Setting {
+        let written = self.pool.written.machine.as_ref();
+        let name = match self.pool.machine.sure() {
+            MachineType::Catalog(machine) => machine.name,
+            MachineType::Cpu(_) | MachineType::Host => written
+                .map(|name| name.as_str())
+                .unwrap_or_else(|| unreachable!("a machine that is not picked is written")),
+        };
+        let flag = format!("--machine-type={name}");
+        let span = written.map_or(self.pool.name.span, |name| name.span);
+        if self.pool.has_gpus() {
+            return Setting::new(&kinds::MACHINE_WITH_GPUS, json!(name), span).flag(flag);
+        }
+        Setting::new(&kinds::MACHINE, json!(name), span)
+            .flag(flag.clone())
+            .update(self.update([flag]))
+    }
+
+    /// A pool without GPUs has the field too: one that has some cannot lose them.
+    fn gpus(&self) -> Vec<Setting> {
+        let span = self.pool.name.span;
+        let Some(accelerator) = accelerator::of(self.pool) else {
+            return vec![Setting::new(&kinds::GPUS, json!([]), span)];
+        };
+        let chosen = self.pool.gpus.sure().map_or(span, |gpus| gpus.chosen);
+        let flag = accelerator.flag();
+        vec![
+            Setting::new(&kinds::GPUS, accelerator.fixed(), chosen).flag(flag.clone()),
+            Setting::new(
+                &kinds::GPU_SETTINGS,
+                accelerator.settings(),
+                self.pool.driver.span,
+            )
+            .update(self.update([flag])),
+        ]
+    }
+
+    fn local_ssds(&self) -> Option<Setting> {
+        let MachineType::Catalog(machine) = self.pool.machine.sure() else {
+            return None;
+        };
+        let count = machines::find(machine.name)?.local_ssd_count?;
+        let span = self
+            .pool
+            .written
+            .machine
+            .as_ref()
+            .map_or(self.pool.name.span, |it| it.span);
+        let setting = Setting::new(&kinds::LOCAL_SSDS, json!(count), span);
+        Some(setting.flag(format!("--ephemeral-storage-local-ssd=count={count}")))
+    }
+
+    fn spot(&self) -> Setting {
+        let capacity = &self.pool.written.capacity;
+        let spot = matches!(capacity.value, Capacity::Spot(_));
+        let flag = spot.then(|| "--spot".to_owned());
+        Setting::new(&kinds::SPOT, json!(spot), capacity.span).flags(flag)
+    }
+
+    fn reservation(&self) -> Setting {
+        let capacity = &self.pool.written.capacity;
+        let Capacity::Reservation(reservation) = &capacity.value else {
+            return Setting::new(&kinds::RESERVATION, Value::Null, capacity.span);
+        };
+        let id = &reservation.id;
+        Setting::new(&kinds::RESERVATION, json!(id.value), id.span)
+            .flag("--reservation-affinity=specific")
+            .flag(format!("--reservation={id}"))
+    }
+
+    fn placement(&self) -> Setting {
+        let Some(placement) = &self.pool.written.network.placement else {
+            return Setting::new(&kinds::PLACEMENT, Value::Null, Span::NONE);
+        };
+        let (want, flag) = match &placement.value {
+            Placement::Compact => ("COMPACT", "--placement-type=COMPACT".to_owned()),
+            Placement::Group(name) => (name.as_str(), format!("--placement-policy={name}")),
+        };
+        Setting::new(&kinds::PLACEMENT, json!(want), placement.span).flag(flag)
+    }
+
+    fn max_pods(&self) -> Option<Setting> {
+        let max = self.pool.written.max_pods?;
+        let setting = Setting::new(&kinds::MAX_PODS, json!(max.value), max.span);
+        Some(setting.flag(format!("--max-pods-per-node={max}")))
+    }
+
+    fn image(&self) -> Setting {
+        let image = os::image_type(self.pool);
+        let flag = format!("--image-type={image}");
+        let pool = format!("--node-pool={}", self.pool.name);
+        let upgrade = self.place.cluster("upgrade").with([pool, flag.clone()]);
+        Setting::new(&kinds::IMAGE, json!(image), self.pool.os.span)
+            .flag(flag)
+            .update(upgrade)
+    }
+
+    fn disk(&self) -> Setting {
+        let size = self.pool.written.disk_gib;
+        let flag = format!("--disk-size={size}GB");
+        Setting::new(&kinds::DISK, json!(size.value), size.span)
+            .flag(flag.clone())
+            .update(self.update([flag]))
+    }
+
+    /// What an existing cluster does is not known, so its pools have GKE's default.
+    fn workload_metadata(&self) -> Option<Setting> {
+        let identity = created(&self.cluster.written)?.workload_identity;
+        let mode = if identity.value {
+            "GKE_METADATA"
+        } else {
+            "GCE_METADATA"
+        };
+        let flag = format!("--workload-metadata={mode}");
+        let setting = Setting::new(&kinds::WORKLOAD_METADATA, json!(mode), identity.span);
+        let flags = identity.value.then(|| flag.clone());
+        Some(setting.flags(flags).update(self.update([flag])))
+    }
+
+    fn resource_labels(&self) -> Option<Setting> {
+        let cluster = &section(&self.cluster.written).resource_labels;
+        let all: BTreeMap<&str, (&str, Span)> = cluster
+            .iter()
+            .chain(&self.pool.written.tags)
+            .map(|(key, value)| (key.as_str(), (value.as_str(), key.span)))
+            .collect();
+        let span = all.values().next()?.1;
+        let pairs: Vec<_> = all
+            .iter()
+            .map(|(key, (value, _))| format!("{key}={value}"))
+            .collect();
+        let want = all
+            .iter()
+            .map(|(key, (value, _))| ((*key).to_owned(), json!(value)));
+        let all = r#""--labels=" + ((.config.resourceLabels // {} | with_entries(select(.key | startswith("goog-") | not)))
+            + $want | to_entries | map("\(.key)=\(.value)") | join(","))"#;
+        let update = self.update([]).with_word(Word::Observed(all.to_owned()));
+        let want = Value::Object(want.collect::<Map<_, _>>());
+        Some(
+            Setting::new(&kinds::RESOURCE_LABELS, want, span)
+                .flag(format!("--labels={}", pairs.join(",")))
+                .update(update),
+        )
+    }
+
+    fn labels(&self) -> Setting {
+        let labels = self.pool.labels.iter();
+        let pairs: Vec<_> = labels
+            .clone()
+            .map(|it| format!("{}={}", it.key, it.value))
+            .collect();
+        let want = labels.map(|label| (label.key.clone(), json!(label.value)));
+        let flag = format!("--node-labels={}", pairs.join(","));
+        let want = Value::Object(want.collect::<Map<_, _>>());
+        Setting::new(&kinds::LABELS, want, self.pool.name.span)
+            .flag(flag.clone())
+            .update(self.update([flag]))
+    }
+
+    /// An update replaces the whole set, so it names the taints too that GKE sets by itself.
+    fn taints(&self) -> Setting {
+        let automatic = taints::automatic(self.pool);
+        let same = |a: &PoolTaint, b: &PoolTaint| (&a.key, &a.value) == (&b.key, &b.value);
+        let own: Vec<_> = self
+            .pool
+            .taints
+            .iter()
+            .filter(|taint| taint.set_by == SetBy::Gpuc)
+            .filter(|taint| !automatic.iter().any(|theirs| same(theirs, taint)))
+            .collect();
+        let flag = |taints: &mut dyn Iterator<Item = &PoolTaint>| {
+            format!(
+                "--node-taints={}",
+                taints.map(written).collect::<Vec<_>>().join(",")
+            )
+        };
+        let want: Vec<_> = own
+            .iter()
+            .map(|it| json!({"key": it.key, "value": it.value, "effect": api_effect(it.effect)}))
+            .collect();
+        let span = own.first().map_or(Span::NONE, |taint| taint.span);
+        let create = (!own.is_empty()).then(|| flag(&mut own.iter().copied()));
+        let update = flag(&mut own.iter().copied().chain(&automatic));
+        Setting::new(&kinds::TAINTS, json!(want), span)
+            .flags(create)
+            .update(self.update([update]))
+    }
+
+    fn upgrade(&self) -> Option<Setting> {
+        let upgrade = self.pool.written.upgrade.as_ref()?;
+        // `gke-upgrade-incomplete` refuses one without the other.
+        let (surge, unavailable) = (upgrade.max_surge?, upgrade.max_unavailable?);
+        let flags = [
+            format!("--max-surge-upgrade={surge}"),
+            format!("--max-unavailable-upgrade={unavailable}"),
+        ];
+        let want = json!({"maxSurge": surge.value, "maxUnavailable": unavailable.value});
+        Some(
+            Setting::new(&kinds::UPGRADE, want, upgrade.span)
+                .flags(flags.clone())
+                .update(self.update(flags)),
+        )
+    }
+
+    fn management(&self) -> Setting {
+        let flags = ["--enable-autoupgrade", "--enable-autorepair"].map(str::to_owned);
+        let want = json!({"upgrade": true, "repair": true});
+        Setting::new(&kinds::MANAGEMENT, want, Span::NONE)
+            .flags(flags.clone())
+            .update(self.update(flags))
+    }
+
+    fn zones(&self) -> Option<Setting> {
+        let gcp = section(&self.cluster.written);
+        let mut zones = place::zones(gcp, self.pool);
+        zones.sort_unstable();
+        let span = self
+            .pool
+            .written
+            .zones
+            .first()
+            .map_or(gcp.location.span, |zone| zone.span);
+        let flag = format!("--node-locations={}", zones.join(","));
+        (!zones.is_empty()).then(|| {
+            Setting::new(&kinds::ZONES, json!(zones), span)
+                .flag(flag.clone())
+                .update(self.update([flag]))
+        })
+    }
+
+    fn size(&self) -> Vec<Setting> {
+        let range = self.pool.nodes.sure();
+        let zones = place::zones(section(&self.cluster.written), self.pool);
+        let size = nodes::size(range, zones.len());
+        let scaling = Setting::new(&kinds::AUTOSCALING, size.autoscaling(), range.min_span)
+            .flags(size.flags())
+            .update(self.update(size.limits()));
+        let nodes::Size::Fixed { per_zone } = size else {
+            return vec![scaling];
+        };
+        let flags = [
+            format!("--node-pool={}", self.pool.name),
+            format!("--num-nodes={per_zone}"),
+        ];
+        let resize = self.place.cluster("resize").with(flags);
+        let nodes = Setting::new(&kinds::NODES, json!(per_zone), range.min_span).update(resize);
+        vec![scaling, nodes]
+    }
+}
+
+/// A taint as gcloud takes it.
+fn written(taint: &PoolTaint) -> String {
+    let effect = match taint.effect {
+        TaintEffect::NoSchedule => "NoSchedule",
+        TaintEffect::PreferNoSchedule => "PreferNoSchedule",
+        TaintEffect::NoExecute => "NoExecute",
+    };
+    format!("{}={}:{effect}", taint.key, taint.value)
+}
+
+/// An effect as the API shows it.
+fn api_effect(effect: TaintEffect) -> &'static str {
+    match effect {
+        TaintEffect::NoSchedule => "NO_SCHEDULE",
+        TaintEffect::PreferNoSchedule => "PREFER_NO_SCHEDULE",
+        TaintEffect::NoExecute => "NO_EXECUTE",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{cluster, line, made, provisioned};
+    use super::*;
+
+    fn pool(written: Value) -> Resource {
+        let script = format!("pool-{}", written["name"].as_str().expect("a name"));
+        made(&provisioned(cluster(&[written])), &script).clone()
+    }
+
+    fn field<'r>(resource: &'r Resource, name: &str) -> &'r Field {
+        let mut fields = resource.fields.iter();
+        fields
+            .find(|field| field.kind.name == name)
+            .expect("a field")
+    }
+
+    #[test]
+    fn dump() {
+        let p = provisioned(cluster(&[
+            json!({"name": "a", "machine": "a3-highgpu-8g", "nodes": {"min": 0, "max": 4}, "zones": ["us-central1-a", "us-central1-b"],
+                "capacity": {"reservation": {"id": "r1"}}, "network": {"placement": {"group": "pp"}}, "dedicatedTo": "x",
+                "upgrade": {"maxSurge": 0, "maxUnavailable": 1}, "maxPods": 64, "tags": {"a": "b"}}),
+            json!({"name": "b", "machine": "n1-standard-8", "gpu": {"model": "T4", "perNode": 2}, "nodes": {"count": 2}, "os": {"family": "Ubuntu"},
+                "capacity": {"spot": {}}, "network": {"placement": "compact"}, "sharing": {"timeSlicing": {"replicas": 4}}, "stack": {"devicePlugin": "cloud"}}),
+            json!({"name": "c", "machine": "a2-highgpu-1g", "nodes": {"count": 1}, "sharing": {"mig": {"strategy": "single", "perGpu": [{"layout": [{"profile": "1g.5gb", "count": 7}]}]}}, "stack": {"devicePlugin": "cloud", "driverVersion": "latest"}}),
+        ]));
+        for r in &p.resources {
+            println!("#\t{}", r.script);
+            for c in r.create.iter().chain([&r.observe.command]).chain(&r.delete) {
+                println!("C\t{}", line(c).replace(' ', "\x01"));
+            }
+            for f in &r.fields {
+                println!(
+                    "F\t{}\t{}\t{}",
+                    f.kind.name,
+                    f.want,
+                    f.kind.read.replace('\n', " ")
+                );
+                for c in &f.update {
+                    println!("U\t{}", line(c).replace('\n', " ").replace(' ', "\x01"));
+                }
+            }
+        }
+        let _ = (pool as fn(_) -> _, field as fn(_, _) -> _);
+    }
+}

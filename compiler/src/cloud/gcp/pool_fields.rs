@@ -1,0 +1,226 @@
+//! What becomes of a change of each field of a GKE node pool.
+//!
+//! `gcloud container node-pools update` takes exactly one group of settings a call, so each field has its own command.
+
+use crate::plan::{Change, FieldKind};
+
+const UPDATE_HELP: &str = "gcloud container node-pools update --help, Google Cloud SDK 528.0.0";
+const UPDATE_REFUSES: &str =
+    "gcloud container node-pools update refuses the flag, Google Cloud SDK 528.0.0 (tried)";
+
+const ROLLS: Change = Change::Rolls {
+    reason: "GKE drains the pool's nodes and makes them again",
+};
+
+/// Every field.
+pub(super) static FIELDS: &[FieldKind] = &[
+    MACHINE,
+    MACHINE_WITH_GPUS,
+    GPUS,
+    GPU_SETTINGS,
+    LOCAL_SSDS,
+    SPOT,
+    RESERVATION,
+    PLACEMENT,
+    MAX_PODS,
+    IMAGE,
+    DISK,
+    WORKLOAD_METADATA,
+    RESOURCE_LABELS,
+    AUTOSCALING,
+    LABELS,
+    TAINTS,
+    UPGRADE,
+    MANAGEMENT,
+    ZONES,
+    NODES,
+];
+
+pub(super) const MACHINE: FieldKind = FieldKind {
+    name: "machine type",
+    read: ".config.machineType",
+    create: Some("--machine-type"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const MACHINE_WITH_GPUS: FieldKind = FieldKind {
+    name: "machine type",
+    read: ".config.machineType",
+    create: Some("--machine-type"),
+    change: Change::Replaces {
+        reason: "the GPUs go with the machine type, and gcloud changes one of the two a call",
+    },
+    source: UPDATE_HELP,
+};
+
+pub(super) const GPUS: FieldKind = FieldKind {
+    name: "GPUs",
+    read: "[.config.accelerators[]? | {type: .acceleratorType, \
+           count: (.acceleratorCount // 0 | tonumber), partition: (.gpuPartitionSize // null)}]",
+    create: Some("--accelerator"),
+    change: Change::Replaces {
+        reason: "which GPUs a pool has, and the size they are cut into, is decided when it is made",
+    },
+    source: "gcloud parses the change; what GKE allows of it is not documented (2026-11-21)",
+};
+
+pub(super) const GPU_SETTINGS: FieldKind = FieldKind {
+    // GKE has installed the driver when nobody said anything since 1.30.1-gke.115600 (gcloud's own note).
+    name: "GPU driver and sharing",
+    read: r#".config.accelerators[0] // {} | {
+        driver: (.gpuDriverInstallationConfig.gpuDriverVersion // "DEFAULT"),
+        strategy: (.gpuSharingConfig.gpuSharingStrategy // null),
+        clients: (.gpuSharingConfig.maxSharedClientsPerGpu // null | if . then tonumber else . end)}"#,
+    create: Some("--accelerator"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const LOCAL_SSDS: FieldKind = FieldKind {
+    name: "local SSDs",
+    read: ".config.ephemeralStorageLocalSsdConfig.localSsdCount // 0 | tonumber",
+    create: Some("--ephemeral-storage-local-ssd"),
+    change: Change::Replaces {
+        reason: "a pool keeps the local SSDs it was made with",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const SPOT: FieldKind = FieldKind {
+    name: "spot capacity",
+    read: ".config.spot // false",
+    create: Some("--spot"),
+    change: Change::Replaces {
+        reason: "a pool stays spot or on demand",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const RESERVATION: FieldKind = FieldKind {
+    name: "reservation",
+    read: r#".config.reservationAffinity // {}
+        | if .consumeReservationType == "SPECIFIC_RESERVATION" then .values[0] else null end"#,
+    create: Some("--reservation"),
+    change: Change::Replaces {
+        reason: "a pool stays with the reservation it was made with",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const PLACEMENT: FieldKind = FieldKind {
+    name: "placement",
+    read: r#".placementPolicy // {} | .policyName // (.type | if . == "COMPACT" then . else null end)"#,
+    create: Some("--placement-type or --placement-policy"),
+    change: Change::Replaces {
+        reason: "a pool stays where it was placed",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const MAX_PODS: FieldKind = FieldKind {
+    name: "most pods on a node",
+    read: ".maxPodsConstraint.maxPodsPerNode // 0 | tonumber",
+    create: Some("--max-pods-per-node"),
+    change: Change::Replaces {
+        reason: "each node's range of addresses is cut when the pool is made",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const IMAGE: FieldKind = FieldKind {
+    name: "node image",
+    read: r#".config.imageType // "" | ascii_upcase"#,
+    create: Some("--image-type"),
+    change: ROLLS,
+    source: "gcloud container clusters upgrade --help, Google Cloud SDK 528.0.0",
+};
+
+pub(super) const DISK: FieldKind = FieldKind {
+    name: "boot disk size",
+    read: ".config.diskSizeGb // 0 | tonumber",
+    create: Some("--disk-size"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const WORKLOAD_METADATA: FieldKind = FieldKind {
+    name: "metadata that pods see",
+    read: r#".config.workloadMetadataConfig.mode // "GCE_METADATA""#,
+    create: Some("--workload-metadata"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
+    // Others may label the pool's resources too, GKE among them; theirs stay, and a label that is no longer wanted does
+    // too: no node is drained to lose one.
+    name: "resource labels",
+    read: ". as $it | $want | with_entries(.value = $it.config.resourceLabels[.key])",
+    create: Some("--labels"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const AUTOSCALING: FieldKind = FieldKind {
+    name: "autoscaling",
+    read: ".autoscaling // {} | if .enabled then \
+           if .maxNodeCount then {perZone: true} \
+           else {min: (.totalMinNodeCount // 0), max: (.totalMaxNodeCount // 0)} end else null end",
+    create: Some("--enable-autoscaling"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const LABELS: FieldKind = FieldKind {
+    name: "node labels",
+    read: ".config.labels // {}",
+    create: Some("--node-labels"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const TAINTS: FieldKind = FieldKind {
+    // The taints that GKE sets by itself are shown among the others.
+    name: "taints",
+    read: r#"[.config.taints[]? | {key, value: (.value // ""), effect}
+        | select((.key == "nvidia.com/gpu" and .value == "present" and .effect == "NO_SCHEDULE") | not)
+        | select((.key == "kubernetes.io/arch" and .effect == "NO_SCHEDULE") | not)] | sort_by(.key)"#,
+    create: Some("--node-taints"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const UPGRADE: FieldKind = FieldKind {
+    name: "upgrade settings",
+    read: ".upgradeSettings // {} \
+           | {maxSurge: (.maxSurge // 0), maxUnavailable: (.maxUnavailable // 0)}",
+    create: Some("--max-surge-upgrade"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const MANAGEMENT: FieldKind = FieldKind {
+    name: "upgrades and repairs by GKE",
+    read: ".management // {} | {upgrade: (.autoUpgrade // false), repair: (.autoRepair // false)}",
+    create: Some("--enable-autoupgrade"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const ZONES: FieldKind = FieldKind {
+    name: "zones",
+    read: ".locations // [] | sort",
+    create: Some("--node-locations"),
+    change: Change::Resizes,
+    source: UPDATE_HELP,
+};
+
+pub(super) const NODES: FieldKind = FieldKind {
+    // A resize is written there too: registry.terraform.io, google_container_node_pool, `initial_node_count`.
+    name: "nodes in each zone",
+    read: ".initialNodeCount // 0",
+    create: Some("--num-nodes"),
+    change: Change::Resizes,
+    source: "gcloud container clusters resize --help, Google Cloud SDK 528.0.0",
+};

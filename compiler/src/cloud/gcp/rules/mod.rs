@@ -1,0 +1,95 @@
+//! Rules that only GKE has, one file each.
+
+mod accelerator_zone;
+mod count_zones;
+mod default_pool_name;
+mod driver_owner;
+mod driver_version;
+mod fraction;
+mod gpudirect_unused;
+mod location;
+mod max_pods;
+mod not_here;
+mod partition;
+mod plugin_label;
+mod project_id;
+mod resource_label;
+mod shares_renamed;
+mod system_pool_missing;
+mod taint_automatic;
+mod taint_key_twice;
+mod upgrade_incomplete;
+mod zone_elsewhere;
+
+use crate::check::Rule;
+
+/// The rules, by id.
+pub(super) static RULES: &[&Rule] = &[
+    &project_id::RULE,
+    &location::RULE,
+    &zone_elsewhere::RULE,
+    &accelerator_zone::RULE,
+    &count_zones::RULE,
+    &driver_owner::RULE,
+    &driver_version::RULE,
+    &taint_automatic::RULE,
+    &taint_key_twice::RULE,
+    &plugin_label::RULE,
+    &partition::RULE,
+    &shares_renamed::RULE,
+    &system_pool_missing::RULE,
+    &default_pool_name::RULE,
+    &max_pods::RULE,
+    &upgrade_incomplete::RULE,
+    &not_here::RULE,
+    &resource_label::RULE,
+    &fraction::RULE,
+    &gpudirect_unused::RULE,
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::testing::resolved;
+    use super::RULES;
+    use crate::check::check;
+    use crate::diag::Severity;
+
+    fn findings(text: &str) -> BTreeMap<&'static str, usize> {
+        let (cluster, mut report) = resolved(serde_yaml::from_str(text).expect("YAML"));
+        let errors = |report: &crate::diag::Report| report.count(Severity::Error);
+        let checked = check(&cluster, &mut report).is_some();
+        assert_eq!(
+            checked,
+            errors(&report) == 0,
+            "an error and nothing else stops a cluster"
+        );
+        let mut found = BTreeMap::new();
+        for diagnostic in report.diagnostics() {
+            *found.entry(diagnostic.code.name).or_default() += 1;
+        }
+        found
+    }
+
+    #[test]
+    fn each_example_raises_its_code_and_no_other() {
+        for rule in RULES {
+            let code = &rule.code;
+            assert_eq!(
+                findings(code.bad),
+                BTreeMap::from([(code.name, 1)]),
+                "{}",
+                code.id
+            );
+            assert_eq!(findings(code.good), BTreeMap::new(), "{} repaired", code.id);
+        }
+    }
+
+    #[test]
+    fn ids_are_sorted_and_within_their_block() {
+        let ids: Vec<_> = RULES.iter().map(|rule| rule.code.id).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert!(ids.iter().all(|id| ("GPUC2601"..="GPUC2649").contains(id)));
+    }
+}
