@@ -45,6 +45,9 @@ pub struct Compilation {
 /// Compiles one document.
 pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     let mut report = Report::default();
+    for span in &loaded.poisoned {
+        report.poison(*span);
+    }
     let config = decode::cluster(&loaded.root, &mut report).map(Arc::new);
     let mut compilation = Compilation {
         loaded,

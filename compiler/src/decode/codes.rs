@@ -113,7 +113,7 @@ nodePools:
   - name: gpu
     gpu: {model: L4, perNode: 1}
     hosts: [node-1]
-    maxPod: 64
+    taint: [{key: gpu, effect: NoSchedule}]
     nodes: {count: 1}
 "#,
     good: r#"apiVersion: gpuc.dev/v1alpha1
@@ -126,7 +126,7 @@ nodePools:
   - name: gpu
     gpu: {model: L4, perNode: 1}
     hosts: [node-1]
-    maxPods: 64
+    taints: [{key: gpu, effect: NoSchedule}]
     nodes: {count: 1}
 "#,
 };

@@ -50,6 +50,11 @@ impl Report {
         self.poisoned.push(span);
     }
 
+    /// Where made-up values stand.
+    pub fn poisoned(&self) -> &[Span] {
+        &self.poisoned
+    }
+
     /// Whether a made-up value stands here.
     pub fn is_poisoned_at(&self, span: Span) -> bool {
         self.poisoned.contains(&span)

@@ -31,6 +31,8 @@ pub struct Loaded {
     pub source: u32,
     /// Whether another document of the run builds upon this file.
     pub is_base: bool,
+    /// Where in its files a made-up value stands for what could not be read.
+    pub poisoned: Vec<Span>,
 }
 
 /// Reads one file and the files it builds upon.
@@ -67,6 +69,7 @@ pub fn load_all(
     let bases: BTreeSet<u32> = bases.collect();
     for document in &mut loaded {
         document.is_base = bases.contains(&document.source);
+        document.poisoned = loader.report.poisoned().to_vec();
     }
     loaded
 }
@@ -110,6 +113,7 @@ impl Loader<'_> {
                 root,
                 source,
                 is_base: false,
+                poisoned: Vec::new(),
             })
         };
         documents.iter().filter_map(whole).collect()

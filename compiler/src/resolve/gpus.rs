@@ -59,7 +59,10 @@ fn unknown(name: &Spanned<String>, report: &mut Report) -> Reported {
     }
     let message = format!("no GPU is called `{name}`");
     let draft = report.draft(&codes::GPU_MODEL_UNKNOWN, name.span, message);
-    let draft = match nearest(name, gpu::names()) {
+    let clear = gpu::names()
+        .into_iter()
+        .filter(|name| gpu::find(name).is_ok());
+    let draft = match nearest(name, clear) {
         Some(near) => draft
             .help(format!("did you mean `{near}`?"))
             .replace(name.span, near),

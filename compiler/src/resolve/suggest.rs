@@ -1,5 +1,7 @@
 //! What a misspelt name was probably meant to be.
 
+use std::cmp::Reverse;
+
 /// The candidate nearest to a word, when it is near enough to be meant.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
@@ -11,8 +13,16 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(|candidate| candidate.len().abs_diff(word.len()) <= most)
         .map(|candidate| (distance(candidate), candidate))
         .filter(|(distance, _)| *distance <= most)
-        .min_by_key(|(distance, _)| *distance)
+        // Of two that are equally far, people more often get the end wrong than the beginning.
+        .min_by_key(|(distance, candidate)| (*distance, Reverse(common_start(&lower, candidate))))
         .map(|(_, candidate)| candidate)
+}
+
+fn common_start(lower: &str, candidate: &str) -> usize {
+    let pairs = lower.chars().zip(candidate.chars());
+    pairs
+        .take_while(|(a, b)| *a == b.to_ascii_lowercase())
+        .count()
 }
 
 /// Names as a sentence lists them, at most `most` of them.

@@ -196,6 +196,7 @@ impl<'t, 'r> Builder<'t, 'r> {
     fn hole(&mut self, span: Span, message: String) -> Node {
         self.report
             .draft(&codes::ALIAS_UNKNOWN, span, message)
+            .help("put `&name` before the value that the alias stands for, further up in the file")
             .emit();
         self.report.poison(span);
         Node::written(Value::Scalar(Scalar::Null), span)

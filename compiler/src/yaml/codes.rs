@@ -219,7 +219,8 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
     gpu: {model: L4, perNode: 1}
-    hosts: *hosts
+    hosts: [node-1]
+    labels: *common
     nodes: {count: 1}
 "#,
     good: GOOD,

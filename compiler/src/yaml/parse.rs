@@ -136,7 +136,9 @@ pub(super) fn report_syntax(error: &ScanError, source: u32, report: &mut Report)
         | ErrorKind::TabInIndentation => {
             draft.help("indent with spaces; YAML takes no tabs for it")
         }
-        _ => draft,
+        _ => draft.help(
+            "look here and just above for a quote or bracket left open, or another indentation",
+        ),
     };
     draft.emit();
     Abandoned::Document
