@@ -34,7 +34,14 @@ pub(super) fn cluster(pools: &[Value]) -> Value {
 pub(super) fn resolved(config: Value) -> (Cluster, Report) {
     let config: GpuCluster = serde_json::from_value(config).expect("a configuration");
     let mut report = Report::default();
-    (resolve(Arc::new(config), &mut report), report)
+    (
+        resolve(
+            Arc::new(config),
+            &crate::resolve::Choices::default(),
+            &mut report,
+        ),
+        report,
+    )
 }
 
 /// What is made of a configuration that nothing stands against.

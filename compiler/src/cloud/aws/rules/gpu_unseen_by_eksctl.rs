@@ -36,7 +36,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: gpu, machine: p3.2xlarge, nodes: {count: 2}}
+  - {name: gpu, machine: g4dn.metal, nodes: {count: 2}}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -45,7 +45,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
+  - {name: gpu, machine: g5.48xlarge, nodes: {count: 2}}
 "#,
     },
     run,
