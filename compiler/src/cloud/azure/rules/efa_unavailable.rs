@@ -1,24 +1,23 @@
-//! A setting that means nothing on AKS.
+//! EFA asked for on AKS.
 
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
-/// A setting that means nothing on AKS.
+/// EFA asked for on AKS.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2722",
-        name: "aks-setting-not-here",
+        name: "aks-efa-unavailable",
         severity: Severity::Error,
-        summary: "a setting means nothing on AKS",
+        summary: "EFA is asked for on AKS",
         explain: "### What it checks
 
-Whether a pool has `hosts` or `network.efa`.
+Whether a pool has `network.efa`.
 
 ### Why it matters
 
-`hosts` are machines of the user's and EFA is a network of AWS's. What is written and does nothing
-misleads whoever reads it.
+EFA is a network of AWS's. What is written and does nothing misleads whoever reads it.
 
 ### What to do
 
@@ -58,18 +57,18 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in &cluster.pools {
-        if let Some(host) = pool.written.hosts.first() {
-            let message = format!("AKS makes the machines of pool `{}`", pool.name);
-            let draft = report.draft(&RULE.code, host.span, message);
-            draft.help("remove `hosts`").emit();
-        }
-        if let Some(efa) = &pool.written.network.efa {
-            let message = "EFA is a network of AWS's";
-            let draft = report.draft(&RULE.code, efa.span, message);
-            draft
-                .help("remove `efa`; sizes with InfiniBand have it without a word")
-                .emit();
-        }
+    for efa in cluster
+        .pools
+        .iter()
+        .filter_map(|pool| pool.written.network.efa.as_ref())
+    {
+        report
+            .draft(
+                &RULE.code,
+                efa.span,
+                "AKS has no EFA: it is a network of AWS's",
+            )
+            .help("remove `efa`; sizes with InfiniBand have it without a word")
+            .emit();
     }
 }
