@@ -153,7 +153,7 @@ impl Cloud for Eks {
     }
 
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
-        provision::provision(cluster)
+        provision::provision(*cluster)
     }
 }
 
