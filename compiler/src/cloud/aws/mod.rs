@@ -78,7 +78,6 @@ static FACTS: Facts = Facts {
     // on request; general knowledge.
     max_nodes: 450,
     capacities: &["onDemand", "spot", "reservation", "capacityBlock"],
-    template_resources: true,
     // eksctl tags the pools: `tags.rs`.
     template_resources: true,
 };
