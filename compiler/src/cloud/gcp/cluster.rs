@@ -254,3 +254,88 @@ fn written_or_default(span: gpuc_schema::Span) -> Origin {
     };
     Origin::made([span], because)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{cluster, line, made, provisioned};
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_made_with_the_smallest_pool_which_goes_at_the_end() {
+        let provisioning = provisioned(cluster(&[]));
+        let scripts: Vec<_> = provisioning
+            .resources
+            .iter()
+            .map(|it| it.script.as_str())
+            .collect();
+        assert_eq!(scripts, ["cluster", "pool-system", "remove-first-pool"]);
+        assert_eq!(
+            line(&made(&provisioning, "cluster").create[0]),
+            "gcloud container clusters create demo --project=acme-ml-prod --location=us-central1-a \
+             --quiet --release-channel=regular --cluster-version=1.34 \
+             --workload-pool=acme-ml-prod.svc.id.goog --enable-ip-alias --num-nodes=1 \
+             --machine-type=e2-medium --disk-size=30GB"
+        );
+        let removal = &made(&provisioning, "remove-first-pool").fields[0];
+        assert_eq!(
+            line(&removal.update[0]),
+            "gcloud container node-pools delete default-pool --cluster=demo \
+             --project=acme-ml-prod --location=us-central1-a --quiet"
+        );
+    }
+
+    #[test]
+    fn networks_are_compared_by_name() {
+        let mut config = cluster(&[]);
+        config["cloud"]["gcp"]["cluster"] = json!({"create": {
+            "network": "projects/host/global/networks/shared", "subnetwork": "nodes",
+            "privateNodes": true, "workloadIdentity": false, "releaseChannel": "extended",
+        }});
+        let provisioning = provisioned(config);
+        let cluster = made(&provisioning, "cluster");
+        let create = line(&cluster.create[0]);
+        for flag in [
+            "--network=projects/host/global/networks/shared",
+            "--subnetwork=nodes",
+            "--enable-private-nodes --",
+            "--release-channel=extended",
+        ] {
+            assert!(create.contains(flag), "{flag} in {create}");
+        }
+        assert!(!create.contains("--workload-pool"));
+        let wanted = cluster
+            .fields
+            .iter()
+            .map(|field| (field.kind.name, field.want.clone()));
+        let wanted: std::collections::BTreeMap<_, _> = wanted.collect();
+        assert_eq!(wanted["network"], json!("shared"));
+        assert_eq!(wanted["private nodes"], json!(true));
+        assert_eq!(wanted["workload identity"], Value::Null);
+        assert!(
+            cluster
+                .fields
+                .iter()
+                .all(|field| CLUSTER.fields.contains(field.kind))
+        );
+    }
+
+    #[test]
+    fn an_existing_cluster_gets_pools_alone() {
+        let mut config = cluster(&[]);
+        config["cloud"]["gcp"]["cluster"] = json!({"existing": {"name": "shared"}});
+        let provisioning = provisioned(config);
+        let scripts: Vec<_> = provisioning
+            .resources
+            .iter()
+            .map(|it| it.script.as_str())
+            .collect();
+        assert_eq!(scripts, ["pool-system"]);
+        let create = line(&provisioning.resources[0].create[0]);
+        assert!(create.contains("--cluster=shared "), "{create}");
+        assert!(!create.contains("--workload-metadata"), "{create}");
+        let Credentials::Fetch(command) = &provisioning.credentials else {
+            panic!("a command fetches the credentials");
+        };
+        assert!(line(command).starts_with("gcloud container clusters get-credentials shared "));
+    }
+}
