@@ -4,14 +4,45 @@
 //! Source ─parse→ Document ─decode→ Config ─resolve→ Cluster ─check→ Checked ─lower→ Plan ─audit→ Audited ─emit→ Tree
 //! ```
 
+pub mod audit;
 pub mod chart;
 pub mod check;
 pub mod cloud;
+pub mod compile;
+pub mod decode;
 pub mod diag;
+pub mod emit;
+pub mod expand;
+pub mod fleet;
+pub mod load;
+pub mod lock;
+pub mod lower;
 pub mod model;
 pub mod node;
 pub mod plan;
 pub mod resolve;
+pub mod schema;
+pub mod shell;
 pub mod source;
 pub mod tree;
 pub mod yaml;
+
+use diag::Code;
+
+/// Every kind of finding, by id.
+pub fn codes() -> Vec<&'static Code> {
+    let rules = check::RULES.iter();
+    let of_clouds = cloud::CLOUDS.iter().flat_map(|cloud| cloud.rules());
+    let mut codes: Vec<&'static Code> = [
+        yaml::codes::CODES,
+        decode::codes::CODES,
+        load::codes::CODES,
+        resolve::codes::CODES,
+        fleet::CODES,
+        check::CODES,
+    ]
+    .concat();
+    codes.extend(rules.chain(of_clouds).map(|rule| &rule.code));
+    codes.sort_by_key(|code| code.id);
+    codes
+}

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
 use crate::source::Span;
+use crate::yaml::core_schema::{Core, read};
 
 /// A value and why it is there.
 #[derive(Clone, Debug)]
@@ -243,22 +244,31 @@ impl Serialize for Node {
     }
 }
 
+impl Scalar {
+    /// What it means in YAML 1.2.
+    pub fn core(&self) -> Core<'_> {
+        match self {
+            Self::Null => Core::Null,
+            Self::Bool(value) => Core::Bool(*value),
+            Self::Integer(value) => Core::Integer((*value).into()),
+            Self::Float(value) => Core::Float(*value),
+            Self::Text(text) => Core::Text(text),
+            Self::Written { text, plain } => read(text, *plain),
+        }
+    }
+}
+
 impl Serialize for Scalar {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use crate::yaml::core_schema::{Core, read};
-        match self {
-            Self::Null => serializer.serialize_unit(),
-            Self::Bool(value) => serializer.serialize_bool(*value),
-            Self::Integer(value) => serializer.serialize_i64(*value),
-            Self::Float(value) => serializer.serialize_f64(*value),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::Written { text, plain } => match read(text, *plain) {
-                Core::Null => serializer.serialize_unit(),
-                Core::Bool(value) => serializer.serialize_bool(value),
-                Core::Integer(value) => serializer.serialize_i128(value),
-                Core::Float(value) => serializer.serialize_f64(value),
-                Core::Text(text) => serializer.serialize_str(text),
+        match self.core() {
+            Core::Null => serializer.serialize_unit(),
+            Core::Bool(value) => serializer.serialize_bool(value),
+            Core::Integer(value) => match i64::try_from(value) {
+                Ok(small) => serializer.serialize_i64(small),
+                Err(_) => serializer.serialize_i128(value),
             },
+            Core::Float(value) => serializer.serialize_f64(value),
+            Core::Text(text) => serializer.serialize_str(text),
         }
     }
 }

@@ -174,7 +174,8 @@ pub struct Resource {
     pub kind: &'static ResourceKind,
     /// Its name in the cloud.
     pub name: String,
-    /// The script that makes it, without `.sh`: `cluster`, `pool-train`.
+    /// The script that makes it, without `.sh`: `cluster`, `pool-train`. Resources of one script, such as the hosts of a
+    /// pool, are handled there one after another.
     pub script: String,
     /// One line on what it is, for the head of its script.
     pub about: String,

@@ -103,6 +103,8 @@ pub enum NodeSharing {
     Mig {
         /// `single` or `mixed`.
         strategy: String,
+        /// Whether the runtime cuts the GPUs; not where the cloud does it when it makes the node.
+        apply: bool,
         /// Every GPU of a node, by index.
         gpus: Vec<MigGpu>,
     },

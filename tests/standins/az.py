@@ -288,12 +288,21 @@ def create_cluster(call):
         "location": location, "name": name, "provisioningState": "Succeeded",
         "powerState": {"code": "Running"}, "resourceGroup": group,
         "nodeResourceGroup": call.get("--node-resource-group", f"MC_{group}_{name}_{location}"),
-        "oidcIssuerProfile": {"enabled": call.has("--enable-oidc-issuer"), "issuerUrl": None},
-        "tags": _pairs(call.get("--tags", [])) or None,
+        "apiServerAccessProfile": None, "securityProfile": {"workloadIdentity": None},
+        "networkProfile": {
+            "networkPlugin": call.get("--network-plugin", "azure"),
+            "networkPluginMode": call.get("--network-plugin-mode", "overlay"),
+        },
+        "oidcIssuerProfile": {"enabled": False, "issuerUrl": None},
+        "sku": {"name": "Base", "tier": "Free"}, "supportPlan": "KubernetesOfficial", "tags": None,
     }
+    _write_cluster(cluster, call)
+    if call.has("--enable-private-cluster"):
+        cluster["apiServerAccessProfile"] = {"enablePrivateCluster": True}
     call.data["aks"]["clusters"][name] = cluster
     # The cluster's own flags describe its first pool under other names.
-    renamed = {"--nodepool-labels": "--labels", "--nodepool-taints": "--node-taints"}
+    renamed = {"--nodepool-labels": "--labels", "--nodepool-taints": "--node-taints",
+               "--nodepool-tags": "--tags"}
     whole, first = call.values, {}
     for flag, value in whole.items():
         if flag not in ("--tags", "--name", "--mode"):
@@ -304,12 +313,27 @@ def create_cluster(call):
     _answer(call, _shown(call, cluster))
 
 
-def update_cluster(call):
-    cluster = _cluster(call, "--name")
+def _write_cluster(cluster, call):
+    """What create and update write alike."""
     if call.has("--tags"):
         cluster["tags"] = _pairs(call.get("--tags")) or None
+    if call.has("--tier"):
+        cluster["sku"]["tier"] = call.get("--tier").capitalize()
+    if call.has("--k8s-support-plan"):
+        cluster["supportPlan"] = call.get("--k8s-support-plan")
     if call.has("--enable-oidc-issuer"):
         cluster["oidcIssuerProfile"]["enabled"] = True
+    for flag, enabled in (("--enable-workload-identity", True), ("--disable-workload-identity", False)):
+        if call.has(flag):
+            if enabled and not cluster["oidcIssuerProfile"]["enabled"]:
+                raise _refuse("Enabling workload identity requires enabling OIDC issuer"
+                              " (--enable-oidc-issuer).")
+            cluster["securityProfile"]["workloadIdentity"] = {"enabled": enabled}
+
+
+def update_cluster(call):
+    cluster = _cluster(call, "--name")
+    _write_cluster(cluster, call)
     cluster["_flags"] |= call.values
     _answer(call, _shown(call, cluster))
 
@@ -461,15 +485,17 @@ _POOL_ADD = {**_POOL_UPDATE, **flags(
     " max-pods", "zones")}
 for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
     del _POOL_ADD[_flag]
-_AKS = flags("enable-oidc-issuer enable-workload-identity enable-managed-identity", "", "tags")
+_AKS = flags("enable-oidc-issuer enable-workload-identity enable-managed-identity",
+             "tier k8s-support-plan", "tags")
 # What only node pools have, and aks create does not take for its first pool.
 _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
                     " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"
                     " undrainable-node-behavior")
 _FIRST_POOL = {flag: kind for flag, kind in _POOL_ADD.items() if flag not in _POOLS_ONLY}
 _AKS_ADD = _FIRST_POOL | _AKS | flags(
-    "generate-ssh-keys no-ssh-key", "location nodepool-name node-resource-group nodepool-taints"
-    " network-plugin network-plugin-mode network-dataplane tier", "nodepool-labels")
+    "generate-ssh-keys no-ssh-key enable-private-cluster", "location nodepool-name"
+    " node-resource-group nodepool-taints network-plugin network-plugin-mode network-dataplane",
+    "nodepool-labels nodepool-tags")
 _GROUP = flags("", "name location", "tags")
 _COMMANDS = {
     "account show": (show_account, False, {}, {"-s": "--subscription", "-n": "--subscription"}),

@@ -227,6 +227,81 @@ def label(call):
             call.data["nodes"][name]["metadata"]["labels"] = wanted
 
 
+def annotate(call):
+    """Like `label`; kubectl asks for --overwrite here too."""
+    words, changes = call.words[1:], []
+    if _kind(call.words[0]) != "node":
+        raise Unsupported(f"kubectl annotate {call.words[0]}")
+    name, *changes = words
+    if name not in call.data["nodes"]:
+        raise _missing("node", name)
+    wanted = dict(call.data["nodes"][name]["metadata"].get("annotations") or {})
+    for change in changes:
+        if "=" not in change:
+            wanted.pop(change.removesuffix("-"), None)
+            continue
+        key, value = change.split("=", 1)
+        if wanted.get(key, value) != value and not call.has("--overwrite"):
+            raise Refused(1, f"error: --overwrite is false but found the following declared annotation(s):"
+                          f" '{key}' already has a value ({wanted[key]})")
+        wanted[key] = value
+    print(f"node/{name} annotated")
+    if not _dry(call):
+        call.data["nodes"][name]["metadata"]["annotations"] = wanted
+
+
+def _merged(held, change):
+    """RFC 7386."""
+    if not isinstance(change, dict):
+        return change
+    held = dict(held) if isinstance(held, dict) else {}
+    for key, value in change.items():
+        if value is None:
+            held.pop(key, None)
+        else:
+            held[key] = _merged(held.get(key), value)
+    return held
+
+
+def _patched(held, operations):
+    """RFC 6902, as far as `test`, `add`, `replace` and `remove` of what a map holds."""
+    held = json.loads(json.dumps(held))
+    for operation in operations:
+        *way, last = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
+        place = held
+        for part in way:
+            if part not in place:
+                raise Refused(1, "The request is invalid: the server rejected our request due to an error in our request")
+            place = place[part]
+        what = operation["op"]
+        if what == "test":
+            if place.get(last) != operation["value"]:
+                raise Refused(1, "The request is invalid: the server rejected our request due to an error in our request")
+        elif what == "remove":
+            place.pop(last)
+        elif what in ("add", "replace"):
+            place[last] = operation["value"]
+        else:
+            raise Unsupported(f"kubectl patch with {what}")
+    return held
+
+
+def patch(call):
+    kind, name = _kind(call.words[0]), call.words[1]
+    if kind != "node":
+        raise Unsupported(f"kubectl patch {kind}")
+    if name not in call.data["nodes"]:
+        raise _missing("node", name)
+    change, held = json.loads(call.get("--patch")), call.data["nodes"][name]
+    form = call.get("--type", "strategic")
+    if form not in ("merge", "json"):
+        raise Unsupported(f"kubectl patch --type {form}")
+    after = _merged(held, change) if form == "merge" else _patched(held, change)
+    print(f"node/{name} patched" + (" (no change)" if after == held else ""))
+    if not _dry(call):
+        call.data["nodes"][name] = after
+
+
 def _dry(call):
     return call.get("--dry-run", "none") not in ("none", "false")
 
@@ -404,6 +479,8 @@ _COMMANDS = {
     "get": (get, False, _READ),
     "label": (label, True, _SET),
     "taint": (taint, True, _SET),
+    "annotate": (annotate, True, _SET),
+    "patch": (patch, True, flags("", "type patch dry-run field-manager")),
     "cordon": (cordon, True, _SET),
     "uncordon": (cordon, True, _SET),
     "drain": (cordon, True, _SET | flags("ignore-daemonsets delete-emptydir-data force",

@@ -408,6 +408,22 @@ class Kubectl(Case):
         view = self.read("kubectl --context lab config view --minify -o json")
         self.assertEqual("https://192.0.2.7", view["clusters"][0]["cluster"]["server"])
 
+    def test_nodes_are_patched_and_annotated(self):
+        merge = '{"metadata": {"labels": {"pool": null, "rack": "a"}}}'
+        self.run_tool("kubectl patch node n1 --type merge --patch", merge)
+        taints = [{"key": "k", "effect": "NoSchedule"}]
+        change = [{"op": "add", "path": "/spec/taints", "value": taints}]
+        self.run_tool("kubectl patch node n1 --type json --patch", json.dumps(change))
+        self.run_tool("kubectl annotate node n1 --overwrite gpuc.dev/taints=k:NoSchedule")
+        node = self.read("kubectl get node n1 -o json")
+        self.assertEqual("a", node["metadata"]["labels"]["rack"])
+        self.assertNotIn("pool", node["metadata"]["labels"])
+        self.assertEqual(taints, node["spec"]["taints"])
+        self.assertEqual("k:NoSchedule", node["metadata"]["annotations"]["gpuc.dev/taints"])
+        stale = [{"op": "test", "path": "/spec/taints", "value": []}, *change]
+        self.run_tool("kubectl patch node n1 --type json --patch", json.dumps(stale), rc=1)
+        self.run_tool("kubectl annotate node n1 gpuc.dev/taints=other", rc=1)
+
     def test_nodes_by_name_and_selector(self):
         self.assertEqual("n1", self.read("kubectl get node n1 -o json")["metadata"]["name"])
         (found,) = self.read("kubectl get nodes -l pool=serve,!absent -o json")["items"]

@@ -1,7 +1,11 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
+mod nvidia_device_plugin;
+
 use crate::check::Checked;
-use crate::node::Node;
+use crate::plan::Release;
+
+pub use nvidia_device_plugin::NVIDIA_DEVICE_PLUGIN;
 
 /// A Helm chart at the version gpuc writes values for.
 #[derive(Debug)]
@@ -12,17 +16,13 @@ pub struct Chart {
     pub repository: &'static str,
     /// The pinned version, as the repository spells it.
     pub version: &'static str,
-    /// The namespace of its release.
-    pub namespace: &'static str,
     /// Images that it runs at that version, with their tags.
     pub images: &'static [&'static str],
-    /// Whether a cluster needs it.
-    pub wanted: fn(&Checked<'_>) -> bool,
-    /// The values for a cluster.
-    pub values: fn(&Checked<'_>) -> Node,
+    /// The releases of it that a cluster needs, with their values.
+    pub releases: fn(&Checked<'_>) -> Vec<Release>,
     /// Where this stands.
     pub source: &'static str,
 }
 
 /// Every chart, by name.
-pub static CHARTS: &[&Chart] = &[];
+pub static CHARTS: &[&Chart] = &[&NVIDIA_DEVICE_PLUGIN];

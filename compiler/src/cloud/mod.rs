@@ -8,6 +8,7 @@ pub mod azure;
 pub mod cpu;
 pub mod gcp;
 pub mod machine;
+pub mod onprem;
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +24,7 @@ use cpu::CpuMachine;
 use machine::Machine;
 
 /// Every cloud, by the key it has in the file.
-pub static CLOUDS: &[&dyn Cloud] = &[&gcp::Gke];
+pub static CLOUDS: &[&dyn Cloud] = &[&aws::AWS, &azure::Azure, &gcp::Gke, &onprem::OnPrem];
 
 /// The cloud that a section of the file speaks of.
 pub fn of(section: &CloudSection) -> &'static dyn Cloud {
@@ -74,6 +75,18 @@ pub trait Cloud: Sync {
     /// Taints that the cloud puts on a pool's nodes by itself.
     fn taints(&self, config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint>;
 
+    /// Whether the cloud itself cuts a pool's GPUs into slices when it makes the nodes.
+    fn cuts_gpus(&self, pool: &Pool) -> bool {
+        let _ = pool;
+        false
+    }
+
+    /// Kubernetes objects that only this cloud needs.
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        let _ = cluster;
+        Vec::new()
+    }
+
     /// Rules that only this cloud has.
     fn rules(&self) -> &'static [&'static Rule];
 
@@ -82,12 +95,6 @@ pub trait Cloud: Sync {
 
     /// What to make.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
-
-    /// Kubernetes objects that gpuc needs in the cluster for this cloud's sake.
-    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
-        let _ = cluster;
-        Vec::new()
-    }
 }
 
 /// What a machine type's name says of it.
@@ -134,6 +141,9 @@ pub struct Facts {
     pub max_nodes: u32,
     /// The kinds of capacity it sells, by their key in the file: `onDemand`, `spot`, `reservation`, `capacityBlock`.
     pub capacities: &'static [&'static str],
+    /// Whether an autoscaler knows what the nodes of an empty pool will offer, however their GPUs are shared, because
+    /// gpuc writes it where the autoscaler looks. If not, it believes what the machine type says.
+    pub template_resources: bool,
 }
 
 /// How something may be called.

@@ -18,7 +18,6 @@ pub struct Report {
 
 impl Report {
     /// Starts a finding. Nothing is reported until [`Draft::emit`].
-    #[must_use]
     pub fn draft(
         &mut self,
         code: &'static Code,
@@ -51,6 +50,11 @@ impl Report {
         self.poisoned.push(span);
     }
 
+    /// Whether a made-up value stands here.
+    pub fn is_poisoned_at(&self, span: Span) -> bool {
+        self.poisoned.contains(&span)
+    }
+
     /// Whether a finding speaks of a made-up value.
     fn is_poisoned(&self, found: &Diagnostic) -> bool {
         let primary = found.primary.span;
@@ -62,6 +66,14 @@ impl Report {
         };
         !self.poisoned.is_empty()
             && (!primary.is_written() || std::iter::once(primary).chain(spans).any(inside))
+    }
+
+    /// Adds a finished finding, unless it speaks of a made-up value.
+    pub fn push(&mut self, diagnostic: Diagnostic) -> Reported {
+        if !self.is_poisoned(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+        Reported(())
     }
 
     /// All findings.
@@ -137,9 +149,6 @@ impl Draft<'_> {
 
     /// Reports it, and answers the proof.
     pub fn emit(self) -> Reported {
-        if !self.report.is_poisoned(&self.diagnostic) {
-            self.report.diagnostics.push(self.diagnostic);
-        }
-        Reported(())
+        self.report.push(self.diagnostic)
     }
 }

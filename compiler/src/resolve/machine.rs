@@ -12,20 +12,30 @@ use crate::diag::{Report, Reported};
 use crate::model::{Known, MachineType};
 use crate::node::Because;
 
+/// What a machine type is picked by, beside the request.
+pub(super) struct Picker<'p> {
+    /// The pool's place in the list.
+    pub(super) index: usize,
+    /// What was picked before.
+    pub(super) before: Option<&'p str>,
+    /// Whose machines there are.
+    pub(super) cloud: &'static dyn Cloud,
+}
+
 /// Finds a pool's machine type, or picks one.
 pub(super) fn resolve(
     pool: &NodePool,
-    index: usize,
-    cloud: &'static dyn Cloud,
+    picker: &Picker<'_>,
     defaults: &mut Defaults,
     report: &mut Report,
 ) -> Known<MachineType> {
+    let cloud = picker.cloud;
     if !cloud.facts().makes_machines {
         return Known::Yes(MachineType::Host);
     }
     let found = match (&pool.machine, &pool.gpu) {
         (Some(name), _) => named(name, cloud, report),
-        (None, Some(request)) => picked(pool, request, index, cloud, defaults, report),
+        (None, Some(request)) => picked(request, picker, defaults, report),
         (None, None) => Err(missing(pool, cloud, report)),
     };
     match found {
@@ -86,13 +96,12 @@ fn named(
 /// The smallest machine that has these GPUs and no others: by CPUs, then memory, then name. Machines that are retired,
 /// previewed, on their way out or rented only as part of a larger one are never picked.
 fn picked(
-    pool: &NodePool,
     request: &Spanned<GpuRequest>,
-    index: usize,
-    cloud: &'static dyn Cloud,
+    picker: &Picker<'_>,
     defaults: &mut Defaults,
     report: &mut Report,
 ) -> Result<MachineType, Reported> {
+    let cloud = picker.cloud;
     let model = gpus::model(&request.model, report)?;
     let wanted = request.per_node.value;
     let mut with_model: Vec<_> = cloud
@@ -101,41 +110,58 @@ fn picked(
         .filter(|machine| offers(machine, model))
         .collect();
     with_model.sort_by_key(|machine| (machine.vcpus, machine.memory_mib, machine.name));
-    let found = with_model
-        .iter()
-        .find(|machine| machine.gpus.count == wanted);
-    let Some(machine) = found else {
-        let facts = cloud.facts();
-        let message = format!(
-            "{} has no machine with {wanted} x {}",
-            facts.name, model.key
-        );
-        let draft = report.draft(&codes::NO_MACHINE_HAS_GPUS, request.model.span, message);
-        let draft = draft.label(request.per_node.span, "this many on a node");
-        let mut counts: Vec<_> = with_model
-            .iter()
-            .map(|machine| machine.gpus.count)
-            .collect();
-        counts.sort_unstable();
-        counts.dedup();
-        let counts: Vec<_> = counts.iter().map(ToString::to_string).collect();
-        let draft = if counts.is_empty() {
-            let mut models: Vec<_> = cloud.machines().iter().map(|m| m.gpus.model.key).collect();
-            models.sort_unstable();
-            models.dedup();
-            draft.help(format!("it has {}", listed(&models, 30)))
-        } else {
-            draft.help(format!(
-                "it has machines with {} of them",
-                counts.join(", ")
-            ))
-        };
-        return Err(draft.emit());
+    let fits = |machine: &&&'static Machine| machine.gpus.count == wanted;
+    let before = picker.before.and_then(|name| {
+        let same = |machine: &&&'static Machine| machine.name == name;
+        with_model.iter().filter(fits).find(same)
+    });
+    let Some(machine) = before.or_else(|| with_model.iter().find(fits)) else {
+        return Err(none_has(request, model, &with_model, cloud, report));
     };
-    debug_assert!(pool.machine.is_none(), "a named machine is not picked");
-    let because = Because::Rule("the smallest machine of the catalog that has these GPUs");
-    defaults.fill_pool(index, &["machine"], &machine.name, because);
+    let why = if before.is_some() {
+        "picked before; gpuc.lock.json keeps it"
+    } else {
+        "the smallest machine of the catalog that has these GPUs"
+    };
+    defaults.fill_pool(
+        picker.index,
+        &["machine"],
+        &machine.name,
+        Because::Rule(why),
+    );
     Ok(MachineType::Catalog(machine))
+}
+
+fn none_has(
+    request: &Spanned<GpuRequest>,
+    model: &GpuModel,
+    with_model: &[&Machine],
+    cloud: &dyn Cloud,
+    report: &mut Report,
+) -> Reported {
+    let wanted = request.per_node.value;
+    let message = format!(
+        "{} has no machine with {wanted} x {}",
+        cloud.facts().name,
+        model.key
+    );
+    let draft = report.draft(&codes::NO_MACHINE_HAS_GPUS, request.model.span, message);
+    let draft = draft.label(request.per_node.span, "this many on a node");
+    let mut counts: Vec<_> = with_model
+        .iter()
+        .map(|machine| machine.gpus.count)
+        .collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let counts: Vec<_> = counts.iter().map(ToString::to_string).collect();
+    if !counts.is_empty() {
+        let help = format!("it has machines with {} of them", counts.join(", "));
+        return draft.help(help).emit();
+    }
+    let mut models: Vec<_> = cloud.machines().iter().map(|m| m.gpus.model.key).collect();
+    models.sort_unstable();
+    models.dedup();
+    draft.help(format!("it has {}", listed(&models, 30))).emit()
 }
 
 fn offers(machine: &Machine, model: &GpuModel) -> bool {

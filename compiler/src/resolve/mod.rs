@@ -12,28 +12,47 @@ mod sharing;
 mod suggest;
 mod taints;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Autoscaler, GpuCluster};
 use serde::Serialize;
 
-pub use suggest::nearest;
+pub use suggest::{listed, nearest};
 
-use crate::cloud;
+use crate::cloud::{self, Cloud};
 use crate::diag::Report;
 use crate::model::{Cluster, Filled, Known, KubernetesVersion, SUPPORTED};
 use crate::node::Because;
 
+/// Machine types that gpuc picked before, by pool. A pick that still fits is kept, so that a larger catalog replaces
+/// nobody's nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// The machine type of each pool that names none.
+    pub machines: BTreeMap<String, String>,
+}
+
 /// Understands a configuration.
-pub fn resolve(config: Arc<GpuCluster>, report: &mut Report) -> Cluster {
+pub fn resolve(config: Arc<GpuCluster>, choices: &Choices, report: &mut Report) -> Cluster {
     let cloud = cloud::of(&config.cloud);
+    resolve_on(cloud, config, choices, report)
+}
+
+/// Understands a configuration of this cloud.
+pub(crate) fn resolve_on(
+    cloud: &'static dyn Cloud,
+    config: Arc<GpuCluster>,
+    choices: &Choices,
+    report: &mut Report,
+) -> Cluster {
     let mut defaults = Defaults::default();
     let kubernetes = kubernetes(&config.kubernetes.version, report);
     let autoscaler = autoscaler(&config, cloud.facts(), &mut defaults);
     let pools = config.node_pools.iter().enumerate();
     let pools = pools
-        .map(|(index, _)| pool::resolve(&config, index, cloud, &mut defaults, report))
+        .map(|(index, _)| pool::resolve(&config, index, choices, &mut defaults, report))
         .collect();
     Cluster {
         name: config.metadata.name.clone(),

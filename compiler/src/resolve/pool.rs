@@ -3,8 +3,9 @@
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{DevicePlugin, GpuCluster, OsFamily};
 
-use super::{Defaults, gpus, machine, nodes, offers, sharing, taints};
-use crate::cloud::Cloud;
+use super::machine::Picker;
+use super::{Choices, Defaults, gpus, machine, nodes, offers, sharing, taints};
+use crate::cloud::{self, Cloud};
 use crate::diag::Report;
 use crate::model::{DEDICATED_TO, Known, Label, POOL_LABEL, Pool};
 use crate::node::{Because, Origin};
@@ -13,12 +14,19 @@ use crate::node::{Because, Origin};
 pub(super) fn resolve(
     config: &GpuCluster,
     index: usize,
-    cloud: &'static dyn Cloud,
+    choices: &Choices,
     defaults: &mut Defaults,
     report: &mut Report,
 ) -> Pool {
     let written = &config.node_pools[index].value;
-    let machine = machine::resolve(written, index, cloud, defaults, report);
+    let cloud = cloud::of(&config.cloud);
+    let before = choices.machines.get(&written.name.value);
+    let picker = Picker {
+        index,
+        before: before.map(String::as_str),
+        cloud,
+    };
+    let machine = machine::resolve(written, &picker, defaults, report);
     let gpus = gpus::resolve(written, &machine, cloud, report);
     let sharing = sharing::resolve(written, &gpus, report);
     let os = os(config, index, cloud, defaults);

@@ -16,7 +16,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// Names as a sentence lists them, at most `most` of them.
-pub(super) fn listed(names: &[&str], most: usize) -> String {
+pub fn listed(names: &[&str], most: usize) -> String {
     let shown: Vec<_> = names
         .iter()
         .take(most)

@@ -20,6 +20,38 @@ pub enum CloudSection {
     OnPrem(OnPrem),
 }
 
+impl CloudSection {
+    /// Whether gpuc makes the cluster.
+    pub fn creates_cluster(&self) -> bool {
+        match self {
+            Self::Aws(aws) => matches!(aws.cluster.value, AwsCluster::Create(_)),
+            Self::Gcp(gcp) => matches!(gcp.cluster.value, GcpCluster::Create(_)),
+            Self::Azure(azure) => matches!(azure.cluster.value, AzureCluster::Create(_)),
+            Self::OnPrem(_) => false,
+        }
+    }
+
+    /// The name in the cloud of a cluster that is there already, where it is not `metadata.name`.
+    pub fn existing_name(&self) -> Option<&Spanned<String>> {
+        let name = match self {
+            Self::Aws(aws) => match &aws.cluster.value {
+                AwsCluster::Existing(existing) => &existing.name,
+                AwsCluster::Create(_) => return None,
+            },
+            Self::Gcp(gcp) => match &gcp.cluster.value {
+                GcpCluster::Existing(existing) => &existing.name,
+                GcpCluster::Create(_) => return None,
+            },
+            Self::Azure(azure) => match &azure.cluster.value {
+                AzureCluster::Existing(existing) => &existing.name,
+                AzureCluster::Create(_) => return None,
+            },
+            Self::OnPrem(_) => return None,
+        };
+        name.as_ref()
+    }
+}
+
 /// Amazon EKS. Scripts use `aws` and `eksctl`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -13,6 +13,7 @@ mod quantity;
 mod sharing;
 mod stack;
 mod teams;
+mod texts;
 mod workloads;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub use quantity::*;
 pub use sharing::*;
 pub use stack::*;
 pub use teams::*;
+pub use texts::{Text, texts};
 pub use workloads::*;
 
 use crate::Spanned;

@@ -1,5 +1,211 @@
-//! Amazon EKS: its machines and its names.
+//! Amazon EKS: clusters by eksctl, and what EC2 offers to their nodes.
 
+mod cluster;
+mod commands;
 pub mod cpu;
+mod eksctl;
 pub mod machines;
+mod mapping;
 pub mod names;
+mod node_group;
+mod os;
+mod pool;
+mod provision;
+mod rules;
+mod tags;
+#[cfg(test)]
+mod testing;
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{
+    Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, GpuCluster,
+};
+
+use super::machine::Machine;
+use super::{Cloud, Facts, MachineName, NameRule};
+use crate::check::{Checked, Rule};
+use crate::model::{Label, Pool, PoolTaint};
+use crate::node::Origin;
+use crate::plan::{Provisioning, ResourceKind};
+
+/// Amazon EKS.
+pub static AWS: Eks = Eks;
+
+/// Amazon EKS.
+#[derive(Debug)]
+pub struct Eks;
+
+static FACTS: Facts = Facts {
+    key: "aws",
+    name: "Amazon EKS",
+    autoscalers: &[
+        Autoscaler::None,
+        Autoscaler::ClusterAutoscaler,
+        Autoscaler::Karpenter,
+    ],
+    os: os::OS,
+    makes_machines: true,
+    machine_word: "EC2 instance type",
+    pool_name: NameRule {
+        words: "letters, digits and -, starting with a letter and not ending with -",
+        max: 63,
+        allows: is_pool_name,
+        source: "eksctl-io/eksctl:pkg/apis/eksctl.io/v1alpha5/validation.go (errInvalidName) @99984adb, 2026-08-21",
+    },
+    cluster_name: NameRule {
+        words: "letters, digits and -, starting with a letter or digit",
+        max: 100,
+        allows: is_cluster_name,
+        source: "EKS CreateCluster (botocore 1.43.11), less the _ that CloudFormation does not let into the names of eksctl's stacks",
+    },
+    taint_needs_value: None,
+    reserved_prefixes: &[
+        ("eks.amazonaws.com/", "EKS sets these labels itself"),
+        ("alpha.eksctl.io/", "eksctl sets these labels itself"),
+    ],
+    drivers: &[
+        DriverOwner::Preinstalled,
+        DriverOwner::Operator,
+        DriverOwner::DaemonSet,
+    ],
+    plugins: &[
+        DevicePlugin::Gpuc,
+        DevicePlugin::Nvidia,
+        DevicePlugin::Operator,
+        DevicePlugin::Cloud,
+    ],
+    // docs.aws.amazon.com/eks/latest/userguide/service-quotas.html: nodes per managed node group, a quota that AWS raises
+    // on request; general knowledge.
+    max_nodes: 450,
+    capacities: &["onDemand", "spot", "reservation", "capacityBlock"],
+    template_resources: true,
+};
+
+static RESOURCES: &[&ResourceKind] = &[&cluster::KIND, &pool::KIND];
+
+/// The label by which the Cluster Autoscaler knows that a node will have GPUs before a plugin says so.
+const ACCELERATOR_LABEL: &str = "k8s.amazonaws.com/accelerator";
+
+impl Cloud for Eks {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::Aws(_))
+    }
+
+    fn machines(&self) -> Vec<&'static Machine> {
+        machines::MACHINES.iter().map(|it| &it.machine).collect()
+    }
+
+    fn machine(&self, name: &str) -> Option<&'static Machine> {
+        machines::find(name).map(|instance| &instance.machine)
+    }
+
+    fn machine_name(&self, name: &str) -> MachineName {
+        if !names::is_machine_name(name) {
+            return MachineName::Impossible;
+        }
+        if let Some(whose) = names::other_accelerator(name) {
+            return MachineName::OtherAccelerator(whose);
+        }
+        cpu::cpu_machine(name).map_or(MachineName::Plausible, MachineName::Cpu)
+    }
+
+    fn default_driver(&self, _plugin: DevicePlugin) -> DriverOwner {
+        DriverOwner::Preinstalled
+    }
+
+    fn labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<Label> {
+        let scales = config
+            .autoscaler
+            .filter(|autoscaler| autoscaler.value == Autoscaler::ClusterAutoscaler);
+        let (Some(autoscaler), Some(Some(gpus))) = (scales, pool.gpus.get()) else {
+            return Vec::new();
+        };
+        if pool.is_existing() || pool.labels.iter().any(|it| it.key == ACCELERATOR_LABEL) {
+            return Vec::new();
+        }
+        vec![Label {
+            key: ACCELERATOR_LABEL.to_owned(),
+            value: gpus.model.key.to_owned(),
+            origin: Origin::fact(
+                [autoscaler.span, gpus.chosen],
+                "the Cluster Autoscaler takes a node without this label for one without GPUs until a plugin advertises them",
+                "kubernetes/autoscaler:cluster-autoscaler/cloudprovider/aws/README.md @55c37cd5, 2026-08-22",
+            ),
+        }]
+    }
+
+    fn taints(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<PoolTaint> {
+        Vec::new()
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
+    }
+
+    fn resources(&self) -> &'static [&'static ResourceKind] {
+        RESOURCES
+    }
+
+    fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
+        provision::provision(cluster)
+    }
+}
+
+/// The section of the file that is EKS's own.
+fn section(config: &GpuCluster) -> &Aws {
+    match &config.cloud.value {
+        CloudSection::Aws(section) => section,
+        _ => unreachable!("`Cloud::owns` chose this cloud for this section"),
+    }
+}
+
+/// The cluster's name in EKS.
+fn cluster_name(config: &GpuCluster) -> &Spanned<String> {
+    let existing = match &section(config).cluster.value {
+        AwsCluster::Existing(existing) => existing.name.as_ref(),
+        AwsCluster::Create(_) => None,
+    };
+    existing.unwrap_or(&config.metadata.name)
+}
+
+fn is_pool_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && is_cluster_name(name)
+}
+
+fn is_cluster_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric();
+    name.starts_with(plain) && name.ends_with(plain) && name.chars().all(|c| plain(c) || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for name in ["train", "Train-2", "a"] {
+            assert!(is_pool_name(name), "{name}");
+        }
+        for name in ["", "2train", "-a", "a-", "a_b", "a.b", "ä", "a*"] {
+            assert!(!is_pool_name(name), "{name}");
+        }
+        assert!(is_cluster_name("2prod"));
+        assert!(!is_cluster_name("ml_prod"));
+    }
+
+    #[test]
+    fn machine_names() {
+        let name = |name| AWS.machine_name(name);
+        assert!(matches!(name("m7i.xlarge"), MachineName::Cpu(_)));
+        assert!(matches!(
+            name("trn2.48xlarge"),
+            MachineName::OtherAccelerator(_)
+        ));
+        assert_eq!(name("x2gd.large"), MachineName::Plausible);
+        assert_eq!(name("n1-standard-4"), MachineName::Impossible);
+    }
+}

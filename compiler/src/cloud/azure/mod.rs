@@ -1,5 +1,195 @@
-//! Azure Kubernetes Service: its machines and its names.
+//! Azure Kubernetes Service, through `az`.
 
+mod cluster;
 pub mod cpu;
 pub mod machines;
+mod mig;
 pub mod names;
+mod os;
+mod pool;
+mod rules;
+#[cfg(test)]
+mod testing;
+
+use gpuc_schema::config::{
+    Autoscaler, Azure as Section, AzureCluster, AzureCreate, Capacity, CloudSection, DevicePlugin,
+    DriverOwner, GpuCluster, TaintEffect,
+};
+
+use super::machine::Machine;
+use super::{Cloud, Facts, MachineName, NameRule};
+use crate::check::{Checked, Rule};
+use crate::model::{Cluster, Label, Pool, PoolTaint, SetBy};
+use crate::node::Origin;
+use crate::plan::{Command, Provisioning, ResourceKind};
+
+/// Azure Kubernetes Service.
+pub struct Azure;
+
+/// The taint, and the label, that AKS puts on spot nodes by itself.
+const SPOT: &str = "kubernetes.azure.com/scalesetpriority";
+
+/// What is always true of AKS.
+///
+/// Whoever advertises GPUs here runs in the cluster: AKS's own device plugin comes with its managed GPU pools, a preview
+/// for which azure-cli 2.91.0 has no flag without an extension, and which the cluster autoscaler cannot scale
+/// (MicrosoftDocs/azure-aks-docs `articles/aks/aks-managed-gpu-nodes.md`, 2026-11-21). A driver by `daemonSet` is
+/// not offered either: `--gpu-driver none` leaves NVIDIA's container runtime out too, and only the GPU Operator brings both.
+static FACTS: Facts = Facts {
+    key: "azure",
+    name: "Azure Kubernetes Service",
+    autoscalers: &[Autoscaler::Managed, Autoscaler::None],
+    os: os::OS,
+    makes_machines: true,
+    machine_word: "Azure VM size",
+    pool_name: NameRule {
+        words: "lower-case letters and digits, starting with a letter",
+        max: 12,
+        allows: |name| {
+            name.starts_with(|c: char| c.is_ascii_lowercase())
+                && (name.bytes()).all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        },
+        source: "MicrosoftDocs/azure-aks-docs articles/aks/create-node-pools.md@fb060abe",
+    },
+    cluster_name: NameRule {
+        words: "letters, digits, - and _, starting and ending with a letter or digit",
+        max: 63,
+        allows: names::is_cluster_name,
+        source: "learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules, 2026-11-21",
+    },
+    taint_needs_value: Some("azure-cli 2.91.0 accepts only key=value:Effect (acs/_validators.py)"),
+    reserved_prefixes: &[(
+        "kubernetes.azure.com/",
+        "AKS keeps it for its own labels (MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md)",
+    )],
+    drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
+    plugins: &[
+        DevicePlugin::Gpuc,
+        DevicePlugin::Nvidia,
+        DevicePlugin::Operator,
+    ],
+    max_nodes: 1000,
+    capacities: &["onDemand", "spot", "reservation"],
+    template_resources: false,
+};
+
+static RESOURCES: &[&ResourceKind] = &[&cluster::GROUP, &cluster::CLUSTER, &pool::POOL];
+
+impl Cloud for Azure {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::Azure(_))
+    }
+
+    fn machines(&self) -> Vec<&'static Machine> {
+        machines::MACHINES
+            .iter()
+            .map(|size| &size.machine)
+            .collect()
+    }
+
+    fn machine(&self, name: &str) -> Option<&'static Machine> {
+        machines::find(name).map(|size| &size.machine)
+    }
+
+    fn machine_name(&self, name: &str) -> MachineName {
+        if let Some(whose) = names::other_accelerator(name) {
+            return MachineName::OtherAccelerator(whose);
+        }
+        match cpu::cpu_machine(name) {
+            Some(cpu) => MachineName::Cpu(cpu),
+            None if names::is_machine_name(name) => MachineName::Plausible,
+            None => MachineName::Impossible,
+        }
+    }
+
+    fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {
+        match plugin {
+            DevicePlugin::Operator => DriverOwner::Operator,
+            _ => DriverOwner::Preinstalled,
+        }
+    }
+
+    fn labels(&self, _: &GpuCluster, _: &Pool) -> Vec<Label> {
+        Vec::new()
+    }
+
+    fn taints(&self, _: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
+        let capacity = &pool.written.capacity;
+        let Capacity::Spot(_) = capacity.value else {
+            return Vec::new();
+        };
+        vec![PoolTaint {
+            key: SPOT.to_owned(),
+            value: "spot".to_owned(),
+            effect: TaintEffect::NoSchedule,
+            set_by: SetBy::Cloud,
+            span: capacity.span,
+            origin: Origin::fact(
+                [capacity.span],
+                "AKS taints the nodes of spot pools",
+                "MicrosoftDocs/azure-aks-docs articles/aks/spot-node-pool.md, 2026-11-21",
+            ),
+        }]
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
+    }
+
+    fn resources(&self) -> &'static [&'static ResourceKind] {
+        RESOURCES
+    }
+
+    fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
+        cluster::provision(cluster)
+    }
+}
+
+/// The section of the file that speaks of Azure.
+fn section(config: &GpuCluster) -> &Section {
+    match &config.cloud.value {
+        CloudSection::Azure(section) => section,
+        _ => unreachable!("a cloud is asked only about files that are its own"),
+    }
+}
+
+/// What to make of the cluster itself, when gpuc makes it.
+fn created(cluster: &Cluster) -> Option<&AzureCreate> {
+    match &section(&cluster.written).cluster.value {
+        AzureCluster::Create(create) => Some(create),
+        AzureCluster::Existing(_) => None,
+    }
+}
+
+/// The cluster's name in Azure.
+fn cluster_name(cluster: &Cluster) -> &str {
+    match &section(&cluster.written).cluster.value {
+        AzureCluster::Existing(existing) => existing.name.as_ref().unwrap_or(&cluster.name),
+        AzureCluster::Create(_) => &cluster.name,
+    }
+}
+
+/// The pool that the cluster is born with: the first without GPUs. AKS has no cluster without one.
+fn system_pool(cluster: &Cluster) -> Option<&Pool> {
+    created(cluster)?;
+    cluster.pools.iter().find(|pool| could_be_system(pool))
+}
+
+/// Whether a pool is one for system pods when it is the first of its like.
+fn could_be_system(pool: &Pool) -> bool {
+    let spot = matches!(pool.written.capacity.value, Capacity::Spot(_));
+    !pool.is_existing() && !spot && matches!(pool.gpus.get(), Some(None))
+}
+
+/// An `az` command on this cluster's resource group.
+fn az(config: &GpuCluster, words: &[&str]) -> Command {
+    let section = section(config);
+    Command::new(["az"])
+        .with(words.iter().copied())
+        .with(["--subscription", section.subscription.as_str()])
+        .with(["--resource-group", section.resource_group.as_str()])
+}

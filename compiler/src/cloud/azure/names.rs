@@ -23,6 +23,18 @@ pub fn is_machine_name(name: &str) -> bool {
     })
 }
 
+/// Whether a cluster may be called so: letters, digits, `-` and `_`, with a letter or digit at both ends.
+///
+/// Source: learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules, 2026-11-21.
+pub fn is_cluster_name(name: &str) -> bool {
+    let ends = |c: char| c.is_ascii_alphanumeric();
+    name.starts_with(ends)
+        && name.ends_with(ends)
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
 /// What a size has instead of an NVIDIA GPU that gpuc knows. Series from Azure's list of sizes.
 pub fn other_accelerator(name: &str) -> Option<&'static str> {
     let own = name.strip_prefix("Standard_")?;

@@ -74,6 +74,7 @@ static FACTS: Facts = Facts {
     // A cluster's limit. A pool's own depends on its zones.
     max_nodes: 15_000,
     capacities: &["onDemand", "spot", "reservation"],
+    template_resources: false,
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];

@@ -1,1 +1,121 @@
-//! Findings as text for people and data for tools.
+//! Findings as people and machines read them.
+
+mod github;
+mod json;
+mod markdown;
+mod sarif;
+mod text;
+
+use super::{Diagnostic, Severity};
+use crate::source::{Position, Sources, Span};
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people at a terminal.
+    #[default]
+    Text,
+    /// For scripts: one JSON object.
+    Json,
+    /// For code scanning: SARIF 2.1.0.
+    Sarif,
+    /// For GitHub Actions: one workflow command a finding.
+    Github,
+    /// For comments: a table.
+    Markdown,
+}
+
+/// What the reader's end can show.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether text may be coloured.
+    pub color: bool,
+    /// How many characters of a source line are shown.
+    pub width: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            color: false,
+            width: 120,
+        }
+    }
+}
+
+/// Writes findings, sorted by file, place and code.
+pub fn render(
+    format: Format,
+    sources: &Sources,
+    diagnostics: &[Diagnostic],
+    options: Options,
+) -> String {
+    let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
+    sorted.sort_by_key(|found| (found.primary.span, found.code.id));
+    match format {
+        Format::Text => text::render(sources, &sorted, options),
+        Format::Json => json::render(sources, &sorted),
+        Format::Sarif => sarif::render(sources, &sorted),
+        Format::Github => github::render(sources, &sorted),
+        Format::Markdown => markdown::render(sources, &sorted),
+    }
+}
+
+/// How many findings there are: `3 errors, 1 warning`.
+fn summary(diagnostics: &[&Diagnostic]) -> String {
+    let counted = |severity: Severity| {
+        let count = diagnostics
+            .iter()
+            .filter(|found| found.severity == severity);
+        match count.count() {
+            0 => None,
+            1 => Some(format!("1 {}", severity.word())),
+            count => Some(format!("{count} {}s", severity.word())),
+        }
+    };
+    let counts: Vec<String> = [Severity::Error, Severity::Warning]
+        .into_iter()
+        .filter_map(counted)
+        .collect();
+    counts.join(", ")
+}
+
+/// A place for people and machines.
+struct Place<'s> {
+    file: &'s str,
+    start: Position,
+    end: Position,
+}
+
+/// Where a span stands; `None` for what nobody wrote.
+fn place(sources: &Sources, span: Span) -> Option<Place<'_>> {
+    let source = sources.get(span.source)?;
+    Some(Place {
+        file: source.path(),
+        start: source.position(span.start),
+        end: source.position(span.end),
+    })
+}
+
+/// Text without characters that would change how the rest is shown.
+fn visible(text: &str) -> String {
+    text.chars().map(visible_char).collect()
+}
+
+/// A character that can be seen. Controls have pictures of their own in Unicode; those that turn the direction of writing
+/// have none.
+fn visible_char(c: char) -> char {
+    match c {
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        '\u{80}'..='\u{9f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' => '\u{fffd}',
+        _ => c,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! NVIDIA's device plugin: one release for each pool that it serves, so that each tolerates its own pool's taints and
+//! nothing else.
+
+use gpuc_schema::config::DevicePlugin;
+use serde_json::{Map, Value, json};
+
+use super::Chart;
+use crate::check::Checked;
+use crate::cloud::Injection;
+use crate::lower;
+use crate::model::{Pool, Sharing};
+use crate::node::{Node, Origin};
+use crate::plan::Release;
+
+/// The chart.
+pub static NVIDIA_DEVICE_PLUGIN: Chart = Chart {
+    name: "nvidia-device-plugin",
+    repository: "https://nvidia.github.io/k8s-device-plugin",
+    version: "0.20.0",
+    images: &["nvcr.io/nvidia/k8s-device-plugin:v0.20.0"],
+    releases,
+    source: "NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/values.yaml, 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let pools = cluster.pools_advertised_by(DevicePlugin::Nvidia);
+    pools.map(|pool| release(cluster, pool)).collect()
+}
+
+fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
+    let taints = pool.taints.iter().map(|taint| taint.span);
+    let inputs = [pool.plugin.span, pool.name.span, pool.written.sharing.span];
+    let origin = Origin::rule(
+        inputs.into_iter().chain(taints),
+        "a pool that NVIDIA's device plugin serves has a release of its own, which tolerates its taints",
+    );
+    Release {
+        name: format!("nvidia-device-plugin-{}", pool.name),
+        chart: &NVIDIA_DEVICE_PLUGIN,
+        namespace: "nvidia-device-plugin".to_owned(),
+        values: Node::typed(&values(cluster, pool), origin),
+    }
+}
+
+fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
+    let os = lower::os(cluster, pool);
+    let mut values = Map::new();
+    // A release of the same chart in the same namespace needs a name of its own for everything it makes.
+    let full_name = format!("nvidia-device-plugin-{}", pool.name);
+    values.insert("fullnameOverride".to_owned(), json!(full_name));
+    if let Some(config) = config(pool) {
+        let name = pool.name.value.clone();
+        values.insert("config".to_owned(), json!({"map": {name: config}}));
+    }
+    if let Sharing::Mig { strategy, .. } = pool.sharing.sure() {
+        let strategy = lower::strategy_word(strategy.value);
+        values.insert("migStrategy".to_owned(), json!(strategy));
+    }
+    if os.injection == Injection::Cdi {
+        values.insert("deviceListStrategy".to_owned(), json!("cdi-cri"));
+    }
+    if let Some(class) = os.runtime_class {
+        values.insert("runtimeClassName".to_owned(), json!(class.name));
+    }
+    values.insert("affinity".to_owned(), affinity(pool));
+    values.insert("tolerations".to_owned(), json!(lower::tolerations(pool)));
+    Value::Object(values)
+}
+
+/// The plugin's own configuration file, where it needs one. The chart wants it as text.
+fn config(pool: &Pool) -> Option<String> {
+    let (way, replicas, rename) = match pool.sharing.sure() {
+        Sharing::TimeSlicing { replicas, rename } => ("timeSlicing", replicas.value, *rename),
+        Sharing::Mps { replicas, rename } => ("mps", replicas.value, *rename),
+        Sharing::Exclusive | Sharing::Mig { .. } => return None,
+    };
+    Some(format!(
+        "version: v1\n\
+         sharing:\n\
+         \x20 {way}:\n\
+         \x20   renameByDefault: {rename}\n\
+         \x20   failRequestsGreaterThanOne: true\n\
+         \x20   resources:\n\
+         \x20     - name: nvidia.com/gpu\n\
+         \x20       replicas: {replicas}\n"
+    ))
+}
+
+fn affinity(pool: &Pool) -> Value {
+    let labels = pool.selector.iter();
+    let expressions: Vec<_> = labels
+        .map(|label| json!({"key": label.key, "operator": "In", "values": [label.value]}))
+        .collect();
+    json!({
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": expressions}]
+            }
+        }
+    })
+}

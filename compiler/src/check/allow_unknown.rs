@@ -1,0 +1,109 @@
+//! `allow` names something that cannot be allowed.
+
+use super::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+use super::RULES;
+use crate::cloud::CLOUDS;
+use crate::resolve::nearest;
+
+/// `allow` names something that cannot be allowed.
+pub static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2044",
+        name: "allow-unknown",
+        severity: Severity::Error,
+        summary: "`allow` names something that cannot be allowed",
+        explain: r#"### What it checks
+
+Whether each word of `allow` is the name or the code of a warning.
+
+### Why it matters
+
+A misspelt word allows nothing, and an error cannot be allowed: the cluster would not work.
+
+### What to do
+
+Write the name as it stands in brackets behind the warning's code, or remove the word.
+"#,
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+allow: [kubernetes-version-unreadable]
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+allow: []
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for word in &cluster.written.allow {
+        let is_meant = |code: &&&Code| code.name == word.value || code.id == word.value;
+        let codes = known();
+        let found = codes.iter().find(is_meant);
+        if found.is_some_and(|code| code.severity == Severity::Warning) {
+            continue;
+        }
+        let (message, near) = match found {
+            Some(code) => (format!("`{word}` is an error: {}", code.summary), None),
+            None => {
+                let warnings = codes.iter().filter(|code| code.severity == Severity::Warning);
+                let near = nearest(word, warnings.map(|code| code.name));
+                (format!("no warning is called `{word}`"), near)
+            }
+        };
+        let draft = report.draft(&RULE.code, word.span, message);
+        match (near, found) {
+            (Some(near), _) => draft.help(format!("did you mean `{near}`?")).replace(word.span, near).emit(),
+            (None, Some(_)) => draft.help("errors cannot be allowed: mend it, and remove the word").emit(),
+            (None, None) => draft.help("remove it, or write a warning's name").emit(),
+        };
+    }
+}
+
+/// Every kind of finding that a file can have.
+fn known() -> Vec<&'static Code> {
+    let rules = RULES.iter().chain(CLOUDS.iter().flat_map(|cloud| cloud.rules()));
+    let rules = rules.map(|rule| &rule.code);
+    let resolve = crate::resolve::codes::CODES.iter().copied();
+    rules.chain(resolve).chain([&super::allow_unused::CODE]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[test]
+    fn warnings_may_be_allowed_by_name_or_id() {
+        let yaml = "
+            allow: [scale-from-zero, GPUC2014, machine-unknown, scale-from-nil, GPUC2001]
+            cloud: {onPrem: {context: demo}}
+            nodePools: [{name: a, hosts: [a], nodes: {count: 1}}]
+            ";
+        assert_eq!(
+            messages(yaml, "GPUC2044"),
+            [
+                "no warning is called `scale-from-nil`",
+                "`GPUC2001` is an error: a pool has a name that it cannot have",
+            ]
+        );
+    }
+}

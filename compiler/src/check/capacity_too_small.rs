@@ -1,0 +1,78 @@
+//! A pool may have more nodes than machines are reserved for it.
+
+use gpuc_schema::config::Capacity;
+
+use super::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+
+/// A pool may have more nodes than machines are reserved for it.
+pub static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2040",
+        name: "capacity-too-small",
+        severity: Severity::Error,
+        summary: "a pool may have more nodes than machines are reserved for it",
+        explain: r#"### What it checks
+
+Whether the most nodes of a pool are at most the `count` of its reservation or Capacity Block.
+
+### Why it matters
+
+The pool would wait for machines that the reservation does not have, or take others at another
+price.
+
+### What to do
+
+Lower `nodes`, or correct `count` if more machines are reserved.
+"#,
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: p5.48xlarge
+    nodes: {count: 4}
+    zones: [us-east-1a]
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: p5.48xlarge
+    nodes: {count: 2}
+    zones: [us-east-1a]
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
+        let reserved = match &pool.written.capacity.value {
+            Capacity::Reservation(reservation) => reservation.count,
+            Capacity::CapacityBlock(block) => Some(block.count),
+            Capacity::OnDemand | Capacity::Spot(_) => None,
+        };
+        let (Some(reserved), Some(nodes)) = (reserved, pool.nodes.get()) else {
+            continue;
+        };
+        if nodes.max <= reserved.value {
+            continue;
+        }
+        let message = format!("{} machines are reserved for {} nodes", reserved, nodes.max);
+        let draft = report.draft(&RULE.code, nodes.max_span, message);
+        let draft = draft.here("so many nodes").label(reserved.span, "so many machines");
+        let help = format!("write {reserved} here, or correct `count` if more are reserved");
+        draft.help(help).emit();
+    }
+}

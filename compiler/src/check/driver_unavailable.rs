@@ -1,0 +1,73 @@
+//! Nobody of this name installs drivers in this cloud.
+
+use super::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+use super::places::Once;
+use super::words::{word, words};
+
+/// Nobody of this name installs drivers in this cloud.
+pub static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2028",
+        name: "driver-unavailable",
+        severity: Severity::Error,
+        summary: "nobody of this name installs drivers in this cloud",
+        explain: r#"### What it checks
+
+Whether `stack.driver` is one of the ways in which a driver comes to the cloud's nodes.
+
+### Why it matters
+
+A driver that is installed twice breaks the node, and so does one that is installed in a place
+where the image keeps its own.
+
+### What to do
+
+Write one of the ways that the help lists, or leave the key out.
+"#,
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+    stack: {driver: host}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+    stack: {driver: preinstalled}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let facts = cluster.cloud.facts();
+    let mut once = Once::default();
+    for (pool, _) in cluster.gpu_pools() {
+        let driver = pool.driver;
+        if facts.drivers.contains(&driver.value) || !once.is_new(driver.span) {
+            continue;
+        }
+        let message = format!("on {} the driver cannot come by `{}`", facts.name, word(&driver));
+        let draft = report.draft(&RULE.code, driver.span, message);
+        let draft = draft.help(format!("write {}", words(facts.drivers)));
+        match facts.drivers {
+            [only] => draft.replace(driver.span, word(only)).emit(),
+            _ => draft.emit(),
+        };
+    }
+}

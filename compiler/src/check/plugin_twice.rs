@@ -1,0 +1,85 @@
+//! Two device plugins would run on a node.
+
+use gpuc_schema::config::DevicePlugin;
+
+use super::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+use super::words::word;
+
+/// Two device plugins would run on a node.
+pub static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2032",
+        name: "plugin-twice",
+        severity: Severity::Error,
+        summary: "two device plugins would run on a node",
+        explain: r#"### What it checks
+
+Whether `devicePlugin` is `cloud` (the default there) on an operating system that advertises GPUs
+itself.
+
+### Why it matters
+
+Two plugins for `nvidia.com/gpu` take turns at the kubelet; each restart of one takes the GPUs
+from the other, and a GPU may be given to two containers.
+
+### What to do
+
+Write `devicePlugin: cloud` in the pool's `stack`, or choose another operating system.
+"#,
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+  - name: rocket
+    machine: g6.xlarge
+    nodes: {count: 1}
+    os: {family: Bottlerocket}
+    stack: {devicePlugin: gpuc}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+  - name: rocket
+    machine: g6.xlarge
+    nodes: {count: 1}
+    os: {family: Bottlerocket}
+    stack: {devicePlugin: cloud}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for (pool, _) in cluster.gpu_pools() {
+        let advertises = cluster.cloud.os(pool.os.value).is_some_and(|os| os.advertises);
+        let plugin = pool.plugin;
+        if !advertises || plugin.value == DevicePlugin::Cloud {
+            continue;
+        }
+        let message = format!("the nodes of pool `{}` advertise their GPUs themselves", pool.name);
+        let draft = report.draft(&RULE.code, plugin.span, message);
+        let draft = draft.here(format!("`{}` would be the second to do it", word(&plugin)));
+        let draft = draft.label(pool.os.span, "this operating system has a device plugin inside");
+        let draft = draft.help("write `devicePlugin: cloud` in the pool's `stack`");
+        // What stands in the cluster's stack is right for other pools.
+        match pool.written.stack.device_plugin {
+            Some(own) => draft.replace(own.span, "cloud").emit(),
+            None => draft.emit(),
+        };
+    }
+}

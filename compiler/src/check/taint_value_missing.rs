@@ -1,0 +1,73 @@
+//! A taint has no value where the cloud needs one.
+
+use super::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+
+/// A taint has no value where the cloud needs one.
+pub static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2007",
+        name: "taint-value-missing",
+        severity: Severity::Error,
+        summary: "a taint has no value where the cloud needs one",
+        explain: r#"### What it checks
+
+Whether each taint has a value, on clouds whose command takes none without.
+
+### Why it matters
+
+Kubernetes allows a taint without a value; the commands of some clouds do not, and stop half way.
+
+### What to do
+
+Write a value, such as `present`. Everything that gpuc makes tolerates the taint with its value.
+"#,
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
+stack: {devicePlugin: cloud}
+nodePools:
+  - name: gpu
+    machine: n1-standard-8
+    gpu: {model: T4, perNode: 1}
+    nodes: {count: 1}
+    taints: [{key: example.com/gpu, effect: NoSchedule}]
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
+stack: {devicePlugin: cloud}
+nodePools:
+  - name: gpu
+    machine: n1-standard-8
+    gpu: {model: T4, perNode: 1}
+    nodes: {count: 1}
+    taints: [{key: example.com/gpu, value: present, effect: NoSchedule}]
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let Some(source) = cluster.cloud.facts().taint_needs_value else {
+        return;
+    };
+    for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
+        for taint in &pool.written.taints {
+            let (key, value) = (&taint.value.key, &taint.value.value);
+            if !value.is_empty() {
+                continue;
+            }
+            let message = format!("the taint `{key}` needs a value");
+            let draft = report.draft(&RULE.code, key.span, message);
+            let draft = draft.help(format!("add `value: present`: {source}"));
+            // An empty value that stands there can be replaced; a missing one has no place yet.
+            draft.replace(value.span, "present").emit();
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Values of the file as messages write them.
+
+use serde::Serialize;
+
+use crate::resolve::listed;
+
+/// The word of the file for a value: `clusterAutoscaler`.
+pub(super) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => unreachable!("only the schema's plain words are written in messages"),
+    }
+}
+
+/// The words of some values, as a sentence lists them.
+pub(super) fn words<'a, T: Serialize + 'a>(values: impl IntoIterator<Item = &'a T>) -> String {
+    let words: Vec<_> = values.into_iter().map(word).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    listed(&words, 12)
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuc_schema::config::{Autoscaler, OsFamily};
+
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_in_the_file() {
+        assert_eq!(word(&Autoscaler::ClusterAutoscaler), "clusterAutoscaler");
+        let families = [OsFamily::Bottlerocket, OsFamily::Ubuntu2204];
+        assert_eq!(words(&families), "`Bottlerocket`, `Ubuntu2204`");
+    }
+}

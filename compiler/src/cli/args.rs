@@ -1,0 +1,218 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use gpuc::diag::render::Format;
+
+/// One gpu-cluster.yaml to cloud scripts, Helm values and Kubernetes manifests.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gpuc",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// Say only what is wrong.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// When to use colour; NO_COLOR is obeyed.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write a gpu-cluster.yaml to start from.
+    Init(InitArgs),
+    /// Compile clusters into the tree to commit.
+    Build(BuildArgs),
+    /// Say everything that is wrong, without building.
+    Check(CheckArgs),
+    /// Print a file with every default filled in, and where each comes from.
+    Expand(ExpandArgs),
+    /// Print the page of a finding, or the documentation of a key.
+    Explain(ExplainArgs),
+    /// List what gpuc knows: GPUs, machines, clouds, charts, images.
+    Catalog(CatalogArgs),
+    /// Print the JSON Schema of gpu-cluster.yaml, for editors.
+    Schema,
+    /// Print a completion script for a shell.
+    Completions(CompletionsArgs),
+    /// Write manual pages.
+    Man(ManArgs),
+}
+
+/// What is read, and what counts as an error.
+#[derive(Args, Debug)]
+pub(crate) struct InputArgs {
+    /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml. Default: gpu-cluster.yaml here, or
+    /// else this folder.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Make an error of a warning, by its name or code; `warnings` stands for all.
+    #[arg(long, value_name = "CODE")]
+    pub(crate) deny: Vec<String>,
+    /// How to print findings.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: FindingsFormat,
+}
+
+/// How to print findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsFormat {
+    /// For people.
+    Text,
+    /// For programs: `{"version":1,"findings":[…]}`.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Annotations for GitHub Actions.
+    Github,
+    /// A table for a comment.
+    Markdown,
+}
+
+impl FindingsFormat {
+    /// The library's word for it.
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Self::Text => Format::Text,
+            Self::Json => Format::Json,
+            Self::Sarif => Format::Sarif,
+            Self::Github => Format::Github,
+            Self::Markdown => Format::Markdown,
+        }
+    }
+}
+
+/// `gpuc init`.
+#[derive(Args, Debug)]
+pub(crate) struct InitArgs {
+    /// Where the cluster runs.
+    #[arg(long, value_enum)]
+    pub(crate) cloud: StarterCloud,
+    /// What the cluster is called.
+    #[arg(long, default_value = "ml-dev")]
+    pub(crate) name: String,
+    /// The file to write.
+    #[arg(value_name = "FILE", default_value = "gpu-cluster.yaml")]
+    pub(crate) file: PathBuf,
+}
+
+/// The clouds that have a starter file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StarterCloud {
+    /// Amazon EKS.
+    Aws,
+    /// Azure Kubernetes Service.
+    Azure,
+    /// Google Kubernetes Engine.
+    Gcp,
+    /// Machines of your own.
+    #[value(name = "on-prem")]
+    OnPrem,
+}
+
+/// `gpuc build`.
+#[derive(Args, Debug)]
+pub(crate) struct BuildArgs {
+    /// What is read.
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// The folder of the trees; each cluster has a folder in it.
+    #[arg(short, long, value_name = "DIR", default_value = "clusters")]
+    pub(crate) out: PathBuf,
+    /// Write nothing; end with 1 when the committed tree is stale, edited by hand, or has files too many.
+    #[arg(long, conflicts_with_all = ["force", "prune"])]
+    pub(crate) check: bool,
+    /// Overwrite files that somebody changed or that are not gpuc's.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Remove what gpuc wrote for clusters that are no longer among the input.
+    #[arg(long)]
+    pub(crate) prune: bool,
+}
+
+/// `gpuc check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// What is read.
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// `gpuc expand`.
+#[derive(Args, Debug)]
+pub(crate) struct ExpandArgs {
+    /// What is read.
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// `gpuc explain`.
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// A code (GPUC1016), a finding's name (mig-profile-unsupported), or a key (nodePools.sharing.mig).
+    #[arg(value_name = "CODE|KEY")]
+    pub(crate) what: String,
+}
+
+/// `gpuc catalog`.
+#[derive(Args, Debug)]
+pub(crate) struct CatalogArgs {
+    /// What to list.
+    pub(crate) kind: CatalogKind,
+    /// Only rows with these words in them.
+    #[arg(value_name = "FILTER")]
+    pub(crate) filters: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What the catalog has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CatalogKind {
+    /// Cards, with their MIG profiles.
+    Gpus,
+    /// Machine types with GPUs.
+    Machines,
+    /// Helm charts, with their pinned versions.
+    Charts,
+    /// Images that the charts run.
+    Images,
+    /// Clouds.
+    Clouds,
+}
+
+/// `gpuc completions`.
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// `gpuc man`.
+#[derive(Args, Debug)]
+pub(crate) struct ManArgs {
+    /// The folder to write to.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}

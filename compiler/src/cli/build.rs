@@ -1,0 +1,161 @@
+//! `gpuc build`: trees, written or compared.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Result;
+use gpuc::compile::Compilation;
+use rayon::prelude::*;
+
+use super::args::{BuildArgs, Cli};
+use super::write::{self, Changes, Refused};
+use super::{Exit, findings, inputs, output, summary};
+
+/// Compiles, then writes every cluster's tree, or with `--check` says what differs. When one cluster of a run has an
+/// error, none is written.
+pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
+    let begin = Instant::now();
+    let run = inputs::compile_all(&args.input, Some(&args.out))?;
+    let exit = findings::print(cli, &args.input, &run, true)?;
+    if exit != Exit::Fine {
+        return Ok(exit);
+    }
+    let compiled = begin.elapsed();
+    let written: Vec<_> = run
+        .compilations
+        .par_iter()
+        .map(|compilation| {
+            let begin = Instant::now();
+            let outcome = one(args, compilation);
+            (compilation, outcome, begin.elapsed())
+        })
+        .collect();
+    let share = compiled / u32::try_from(written.len().max(1)).unwrap_or(u32::MAX);
+    let mut exit = Exit::Fine;
+    let mut built = 0;
+    for (compilation, outcome, elapsed) in &written {
+        match outcome {
+            Ok(changes) => {
+                built += usize::from(changes.is_empty() || !args.check);
+                exit = exit.max(report(cli, args, compilation, changes, share + *elapsed)?);
+            }
+            Err(error) if error.is::<Refused>() => {
+                output::say(&format!("error: {error:#}"));
+                exit = exit.max(Exit::Differs);
+            }
+            Err(error) => {
+                output::say(&format!("error: {error:#}"));
+                exit = exit.max(Exit::CouldNot);
+            }
+        }
+    }
+    if run.is_fleet {
+        exit = exit.max(leftovers(cli, args, &run.compilations)?);
+    }
+    if exit == Exit::Fine && !cli.quiet && !args.check && built > 0 {
+        output::say(&next(args, &run.compilations));
+    }
+    Ok(exit)
+}
+
+fn folder(out: &Path, compilation: &Compilation) -> PathBuf {
+    let config = compilation.config.as_ref();
+    let name = config.map_or("", |config| config.metadata.name.value.as_str());
+    out.join(name)
+}
+
+fn one(args: &BuildArgs, compilation: &Compilation) -> Result<Changes> {
+    let output = compilation.output.as_ref();
+    let (tree, lock) =
+        output.unwrap_or_else(|| unreachable!("a document without errors has a tree"));
+    let folder = folder(&args.out, compilation);
+    if args.check {
+        write::check(&folder, tree, lock)
+    } else {
+        write::write(&folder, tree, lock, args.force)
+    }
+}
+
+/// One line for each cluster; with `--check`, the files that differ as data.
+fn report(
+    cli: &Cli,
+    args: &BuildArgs,
+    compilation: &Compilation,
+    changes: &Changes,
+    elapsed: std::time::Duration,
+) -> Result<Exit> {
+    if !args.check {
+        if !cli.quiet {
+            output::say(&summary::line(compilation, changes, elapsed));
+        }
+        return Ok(Exit::Fine);
+    }
+    if changes.is_empty() {
+        return Ok(Exit::Fine);
+    }
+    let folder = folder(&args.out, compilation);
+    let mut text = String::new();
+    let groups = [
+        ("missing", &changes.added),
+        ("stale", &changes.changed),
+        ("orphan", &changes.removed),
+        ("edited by hand", &changes.edited_by_hand),
+        ("not gpuc's", &changes.foreign),
+    ];
+    for (word, paths) in groups {
+        for path in paths {
+            text += &format!("{word}: {}\n", folder.join(path).display());
+        }
+    }
+    if text.is_empty() {
+        let lock = folder.join(gpuc::lock::LOCK_FILE);
+        text += &format!("stale: {}\n", lock.display());
+    }
+    output::data(&text)?;
+    Ok(Exit::Differs)
+}
+
+/// Clusters that were built here and are no longer among the input.
+fn leftovers(cli: &Cli, args: &BuildArgs, compilations: &[Compilation]) -> Result<Exit> {
+    let wanted: BTreeSet<_> = compilations
+        .iter()
+        .map(|compilation| folder(&args.out, compilation))
+        .collect();
+    let mut exit = Exit::Fine;
+    for left in write::built(&args.out)? {
+        if wanted.contains(&left) {
+            continue;
+        }
+        let shown = left.display();
+        if args.prune {
+            let changes = write::remove(&left, args.force)?;
+            if !cli.quiet {
+                output::say(&format!("{shown}: {} files removed", changes.removed.len()));
+            }
+        } else if args.check {
+            output::data(&format!("orphan: {shown}\n"))?;
+            exit = Exit::Differs;
+        } else {
+            output::say(&format!(
+                "note: {shown} belongs to no cluster of the input; `gpuc build --prune` removes it"
+            ));
+        }
+    }
+    Ok(exit)
+}
+
+fn next(args: &BuildArgs, compilations: &[Compilation]) -> String {
+    let out = args.out.display();
+    match compilations {
+        [one] => {
+            let folder = folder(&args.out, one);
+            let script = folder.join("cloud/apply.sh");
+            format!(
+                "next: review {out}, commit it, then try {} --dry-run",
+                script.display()
+            )
+        }
+        _ => format!("next: review {out} and commit it"),
+    }
+}

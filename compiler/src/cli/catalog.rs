@@ -1,0 +1,219 @@
+//! `gpuc catalog`: what gpuc knows.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use gpuc::chart::CHARTS;
+use gpuc::cloud::CLOUDS;
+use gpuc::cloud::machine::{Machine, Status};
+use gpuc_schema::gpu::{GpuModel, MODELS};
+use serde_json::{Value, json};
+
+use super::args::{CatalogArgs, CatalogKind};
+use super::{Exit, output};
+
+/// A table: its columns, and a JSON object for each row.
+struct Table {
+    columns: &'static [&'static str],
+    rows: Vec<Value>,
+}
+
+/// Prints the rows that have every filter's word in them.
+pub(crate) fn run(args: &CatalogArgs) -> Result<Exit> {
+    let mut table = match args.kind {
+        CatalogKind::Gpus => gpus(),
+        CatalogKind::Machines => machines(),
+        CatalogKind::Charts => charts(),
+        CatalogKind::Images => images(),
+        CatalogKind::Clouds => clouds(),
+    };
+    table.rows.retain(|row| {
+        let text = row.to_string().to_lowercase();
+        args.filters
+            .iter()
+            .all(|filter| text.contains(&filter.to_lowercase()))
+    });
+    if args.json {
+        let text = serde_json::to_string_pretty(&table.rows)?;
+        output::data(&format!("{text}\n"))?;
+    } else {
+        output::data(&print(&table))?;
+    }
+    if table.rows.is_empty() {
+        output::say("nothing in the catalog has all of these words");
+    }
+    Ok(Exit::Fine)
+}
+
+fn print(table: &Table) -> String {
+    let cell = |value: &Value| match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+            items.join(" ")
+        }
+        other => other.to_string(),
+    };
+    let heads = table.columns.iter().map(|column| column.to_uppercase());
+    let mut lines: Vec<Vec<String>> = vec![heads.collect()];
+    for row in &table.rows {
+        let cells = table.columns.iter().map(|column| cell(&row[*column]));
+        lines.push(cells.collect());
+    }
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
+    let widths: Vec<_> = (0..table.columns.len())
+        .map(|c| width(c).unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for line in &lines {
+        let mut row = String::new();
+        for (cell, width) in line.iter().zip(&widths) {
+            let _ = write!(row, "{cell:width$}  ");
+        }
+        text += row.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn gpus() -> Table {
+    Table {
+        columns: &[
+            "key",
+            "aliases",
+            "memory",
+            "architecture",
+            "capability",
+            "mig",
+        ],
+        rows: MODELS.iter().map(|model| gpu(model)).collect(),
+    }
+}
+
+fn gpu(model: &GpuModel) -> Value {
+    let profiles = model.mig.map(|mig| {
+        let profiles = mig.profiles.iter();
+        profiles
+            .map(|profile| format!("{}x{}", profile.name, profile.max_instances))
+            .collect::<Vec<_>>()
+    });
+    json!({
+        "key": model.key,
+        "aliases": model.aliases,
+        "memory": format!("{} GB", model.memory_gb),
+        "architecture": model.architecture.to_string(),
+        "capability": model.compute_capability.to_string(),
+        "products": model.products,
+        "mpsClients": model.mps_max_clients(),
+        "minDriverBranch": model.min_driver_branch,
+        "maxDriverBranch": model.max_driver_branch,
+        "mig": profiles,
+        "note": model.note,
+        "source": model.source,
+    })
+}
+
+fn machines() -> Table {
+    let rows = CLOUDS.iter().flat_map(|cloud| {
+        let key = cloud.facts().key;
+        let machines = cloud.machines().into_iter();
+        machines.map(move |found| machine(key, found))
+    });
+    Table {
+        columns: &[
+            "cloud",
+            "name",
+            "gpus",
+            "vcpus",
+            "memory",
+            "architecture",
+            "status",
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn machine(cloud: &str, machine: &Machine) -> Value {
+    let fraction = machine.gpus.fraction;
+    let gpus = match fraction {
+        Some(part) if part.denominator > 0 => format!(
+            "{}/{} {}",
+            part.numerator, part.denominator, machine.gpus.model.key
+        ),
+        Some(_) => format!("part of {}", machine.gpus.model.key),
+        None => format!("{} x {}", machine.gpus.count, machine.gpus.model.key),
+    };
+    let memory = machine.memory_mib.map(|mib| format!("{} GiB", mib / 1024));
+    let (status, instead) = match machine.status {
+        Status::Current => ("current", None),
+        Status::Preview => ("preview", None),
+        Status::PreviousGeneration => ("previous generation", None),
+        Status::PartOfLarger => ("part of a larger machine", None),
+        Status::Retired { use_instead, .. } => ("retired", Some(use_instead)),
+    };
+    json!({
+        "cloud": cloud,
+        "name": machine.name,
+        "gpus": gpus,
+        "vcpus": machine.vcpus,
+        "memory": memory,
+        "architecture": machine.architecture.label(),
+        "status": status,
+        "useInstead": instead,
+        "note": machine.note,
+        "source": machine.source,
+    })
+}
+
+fn charts() -> Table {
+    let rows = CHARTS.iter().map(|chart| {
+        json!({
+            "chart": chart.name,
+            "version": chart.version,
+            "repository": chart.repository,
+            "source": chart.source,
+        })
+    });
+    Table {
+        columns: &["chart", "version", "repository"],
+        rows: rows.collect(),
+    }
+}
+
+fn images() -> Table {
+    let rows = CHARTS.iter().flat_map(|chart| {
+        let images = chart.images.iter();
+        images.map(move |image| json!({"image": image, "chart": chart.name}))
+    });
+    Table {
+        columns: &["image", "chart"],
+        rows: rows.collect(),
+    }
+}
+
+fn clouds() -> Table {
+    let rows = CLOUDS.iter().map(|cloud| {
+        let facts = cloud.facts();
+        let os: Vec<_> = facts
+            .os
+            .iter()
+            .map(|os| format!("{:?}", os.family))
+            .collect();
+        let autoscalers = facts.autoscalers.iter();
+        let autoscalers: Vec<_> = autoscalers
+            .map(|autoscaler| json!(autoscaler).as_str().unwrap_or_default().to_owned())
+            .collect();
+        json!({
+            "cloud": facts.key,
+            "name": facts.name,
+            "autoscalers": autoscalers,
+            "os": os,
+            "machines": cloud.machines().len(),
+        })
+    });
+    Table {
+        columns: &["cloud", "name", "machines", "autoscalers", "os"],
+        rows: rows.collect(),
+    }
+}

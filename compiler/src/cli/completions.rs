@@ -1,0 +1,24 @@
+//! `gpuc completions` and `gpuc man`.
+
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+
+use super::args::{Cli, CompletionsArgs, ManArgs};
+use super::{Exit, output};
+
+/// Prints a completion script.
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "gpuc", &mut script);
+    output::data(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Fine)
+}
+
+/// Writes one manual page for gpuc and one for each of its commands.
+pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
+    let folder = &args.folder;
+    let place = || format!("writing manual pages to {}", folder.display());
+    std::fs::create_dir_all(folder).with_context(place)?;
+    clap_mangen::generate_to(Cli::command(), folder).with_context(place)?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,26 @@
+//! `gpuc expand`: the file with every default filled in, and where each comes from.
+
+use anyhow::Result;
+use gpuc::diag::render::Format;
+
+use super::args::{Cli, ExpandArgs};
+use super::{Exit, findings, inputs, output};
+
+/// Prints it; findings go to standard error.
+pub(crate) fn run(cli: &Cli, args: &ExpandArgs) -> Result<Exit> {
+    let run = inputs::compile_all(&args.input, None)?;
+    let accompany = args.input.format.format() == Format::Text;
+    let exit = findings::print(cli, &args.input, &run, accompany)?;
+    let documents: Vec<_> = run
+        .compilations
+        .iter()
+        .filter_map(|compilation| {
+            let cluster = compilation.cluster.as_ref()?;
+            Some(gpuc::expand::expand(&compilation.loaded.root, cluster))
+        })
+        .collect();
+    if accompany {
+        output::data(&documents.join("---\n"))?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,59 @@
+//! Findings, printed.
+
+use std::io::IsTerminal;
+
+use anyhow::Result;
+use gpuc::diag::Diagnostic;
+use gpuc::diag::render::{self, Format};
+
+use super::args::{Cli, Color, InputArgs};
+use super::inputs::Run;
+use super::{Exit, output};
+
+/// Prints everything there is to say of a run. Findings for people go to standard error when they accompany something
+/// else, such as a tree that is written; everything else goes to standard output.
+pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: bool) -> Result<Exit> {
+    let of_documents = run.compilations.iter().map(|one| &one.report);
+    let reports = std::iter::once(&run.report).chain(of_documents);
+    let findings: Vec<Diagnostic> = reports
+        .flat_map(|report| report.diagnostics().iter().cloned())
+        .collect();
+    let has_errors = findings
+        .iter()
+        .any(|found| found.severity == gpuc::diag::Severity::Error);
+    let format = args.format.format();
+    let to_stderr = accompany && format == Format::Text;
+    let options = render::Options {
+        color: colored(cli, to_stderr),
+        ..render::Options::default()
+    };
+    let text = render::render(format, &run.sources, &findings, options);
+    if to_stderr {
+        if !findings.is_empty() {
+            output::say(text.trim_end());
+        }
+    } else {
+        output::data(&text)?;
+    }
+    Ok(if has_errors {
+        Exit::Invalid
+    } else {
+        Exit::Fine
+    })
+}
+
+fn colored(cli: &Cli, to_stderr: bool) -> bool {
+    match cli.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            let terminal = if to_stderr {
+                std::io::stderr().is_terminal()
+            } else {
+                std::io::stdout().is_terminal()
+            };
+            terminal && !no_color
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `gpuc init`: a file to start from.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+
+use anyhow::{Context, Result};
+
+use super::args::{Cli, InitArgs, StarterCloud};
+use super::{Exit, output};
+
+/// Writes the starter file of a cloud. A file that is there is left alone.
+pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
+    if !is_name(&args.name) {
+        output::say(&format!(
+            "error: `{}` cannot be a cluster's name\nhelp: lower-case letters, digits and -, starting with a letter, at most 40",
+            args.name
+        ));
+        return Ok(Exit::Invalid);
+    }
+    let file = args.file.display();
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create_new(true).open(&args.file);
+    let mut opened = match opened {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            output::say(&format!(
+                "error: {file} is there already\nhelp: name another file, or remove it first"
+            ));
+            return Ok(Exit::Invalid);
+        }
+        Err(error) => return Err(error).with_context(|| format!("cannot write {file}")),
+    };
+    let text = starter(args.cloud).replace("CLUSTER_NAME", &args.name);
+    let written = opened.write_all(text.as_bytes());
+    written.with_context(|| format!("cannot write {file}"))?;
+    if !cli.quiet {
+        output::say(&format!(
+            "wrote {file}\nnext: fill in what it marks as yours, then gpuc build {file}"
+        ));
+    }
+    Ok(Exit::Fine)
+}
+
+/// The file, with `CLUSTER_NAME` where the name goes.
+fn starter(cloud: StarterCloud) -> &'static str {
+    match cloud {
+        StarterCloud::Aws => include_str!("starters/aws.yaml"),
+        StarterCloud::Azure => include_str!("starters/azure.yaml"),
+        StarterCloud::Gcp => include_str!("starters/gcp.yaml"),
+        StarterCloud::OnPrem => include_str!("starters/on-prem.yaml"),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    name.len() <= 40
+        && name.chars().all(allowed)
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && !name.ends_with('-')
+}

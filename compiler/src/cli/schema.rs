@@ -1,0 +1,11 @@
+//! `gpuc schema`: the JSON Schema of gpu-cluster.yaml.
+
+use anyhow::Result;
+
+use super::{Exit, output};
+
+/// Prints it.
+pub(crate) fn run() -> Result<Exit> {
+    output::data(&gpuc::schema::json())?;
+    Ok(Exit::Fine)
+}

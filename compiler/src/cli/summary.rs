@@ -1,0 +1,73 @@
+//! A cluster's build in one line.
+
+use std::time::Duration;
+
+use gpuc::compile::Compilation;
+
+use super::write::Changes;
+
+/// `ml-prod: 5 pools · 5–31 nodes · 18–70 GPUs · 74 files (3 changed, 1 removed) · 6 ms`.
+pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Duration) -> String {
+    let plan = compilation.plan.as_ref();
+    let plan = plan.unwrap_or_else(|| unreachable!("a cluster that was written has a plan"));
+    let pools = &plan.summary.pools;
+    let sum = |count: fn(&gpuc::plan::PoolSummary) -> u64| pools.iter().map(count).sum::<u64>();
+    let nodes = range(
+        sum(|pool| pool.min_nodes.into()),
+        sum(|pool| pool.max_nodes.into()),
+    );
+    let gpus = range(sum(|pool| pool.min_gpus), sum(|pool| pool.max_gpus));
+    let files = compilation
+        .output
+        .as_ref()
+        .map_or(0, |(tree, _)| tree.len())
+        + 1;
+    format!(
+        "{}: {} · {nodes} nodes · {gpus} GPUs · {files} files ({}) · {}",
+        plan.cluster,
+        counted(pools.len(), "pool"),
+        difference(changes),
+        milliseconds(elapsed),
+    )
+}
+
+fn difference(changes: &Changes) -> String {
+    let counts = [
+        (changes.added.len(), "new"),
+        (
+            changes.changed.len() + changes.edited_by_hand.len() + changes.foreign.len(),
+            "changed",
+        ),
+        (changes.removed.len(), "removed"),
+    ];
+    let words: Vec<_> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    if words.is_empty() {
+        "unchanged".to_owned()
+    } else {
+        words.join(", ")
+    }
+}
+
+fn range(min: u64, max: u64) -> String {
+    if min == max {
+        min.to_string()
+    } else {
+        format!("{min}–{max}")
+    }
+}
+
+fn counted(count: usize, word: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {word}{s}")
+}
+
+fn milliseconds(elapsed: Duration) -> String {
+    match elapsed.as_millis() {
+        0 => "under 1 ms".to_owned(),
+        millis => format!("{millis} ms"),
+    }
+}

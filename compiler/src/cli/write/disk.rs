@@ -1,0 +1,163 @@
+//! Files and folders: every error names its path.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use gpuc::lock::{Lock, TEMPORARY};
+use gpuc::tree::Tree;
+
+/// The bytes of a file.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))
+}
+
+/// The text of a file, if there is one.
+pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
+    let shown = path.display();
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        // A file on the way is no folder: there is nothing below it.
+        Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(None),
+        Err(error) => return Err(error).with_context(|| shown.to_string()),
+        Ok(found) => ensure!(found.is_file(), "{shown}: is no ordinary file"),
+    }
+    let text = fs::read_to_string(path);
+    text.map(Some)
+        .with_context(|| format!("{shown}: cannot be read"))
+}
+
+/// Puts a file there whole: a temporary file beside it takes its name.
+pub(super) fn put(path: &Path, contents: &str, executable: bool) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let temporary = folder.join(format!("{TEMPORARY}{}", std::process::id()));
+    let written =
+        fill(&temporary, contents, executable).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // The error that matters is the first one; what is left is swept by the next run.
+        let _ = fs::remove_file(&temporary);
+    }
+    written.with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+fn fill(temporary: &Path, contents: &str, executable: bool) -> std::io::Result<()> {
+    // A file of this name is left from a killed run, and a link of this name must not be written through.
+    let mut file = match File::create_new(temporary) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            fs::remove_file(temporary)?;
+            File::create_new(temporary)?
+        }
+        file => file?,
+    };
+    file.write_all(contents.as_bytes())?;
+    set_mode(temporary, executable).map_err(std::io::Error::other)
+}
+
+/// Whether the owner may run a file; `None` where there is no such thing.
+pub(super) fn is_executable(found: &Metadata) -> Option<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        Some(found.permissions().mode() & 0o100 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = found;
+        None
+    }
+}
+
+/// Makes a file one that can be run, or one that cannot, whatever the umask.
+pub(super) fn set_mode(path: &Path, executable: bool) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = if executable { 0o755 } else { 0o644 };
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+            .with_context(|| format!("{}: cannot be made mode {mode:o}", path.display()))?;
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (path, executable);
+    }
+    Ok(())
+}
+
+/// Makes a folder and those above it.
+pub(super) fn make_folder(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).with_context(|| format!("{}: cannot be made a folder", path.display()))
+}
+
+/// Removes a file; one that is gone already is no error.
+pub(super) fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        result => result.with_context(|| format!("{}: cannot be removed", path.display())),
+    }
+}
+
+/// Removes a folder that has nothing in it; another stays.
+pub(super) fn remove_if_empty(folder: &Path) -> bool {
+    fs::remove_dir(folder).is_ok()
+}
+
+/// Removes the folders of a file that have nothing in them any more, but not `folder` itself.
+pub(super) fn remove_empty_parents(folder: &Path, path: &str) {
+    let mut rest = path;
+    while let Some((parent, _)) = rest.rsplit_once('/') {
+        if !remove_if_empty(&folder.join(parent)) {
+            return;
+        }
+        rest = parent;
+    }
+}
+
+/// Removes the temporary files of a run that was killed: the lock says whether one was.
+pub(super) fn sweep(folder: &Path, tree: &Tree, old: Option<&Lock>) -> Result<()> {
+    sweep_folder(folder)?;
+    let Some(old) = old.filter(|old| !old.pending.is_empty()) else {
+        return Ok(());
+    };
+    let paths = old
+        .paths()
+        .into_iter()
+        .chain(tree.files().map(|(path, _)| path));
+    let parents = paths.filter_map(|path| Some(path.rsplit_once('/')?.0));
+    for parent in parents.collect::<BTreeSet<_>>() {
+        sweep_folder(&folder.join(parent))?;
+    }
+    Ok(())
+}
+
+fn sweep_folder(folder: &Path) -> Result<()> {
+    for entry in entries(folder)? {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
+        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The folders in a folder, by name.
+pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = entries(folder)?.into_iter();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+    folders.sort();
+    Ok(folders)
+}
+
+/// What is in a folder; nothing when it is not there.
+fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>> {
+    let read = match fs::read_dir(folder) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        read => read,
+    };
+    let entries = read.and_then(Iterator::collect);
+    entries.with_context(|| format!("{}: cannot be listed", folder.display()))
+}

@@ -1,0 +1,154 @@
+//! Puts a tree on disk, and says first what that changes.
+//!
+//! gpuc owns the files in its lock. It never touches another, and never one of its own that somebody has changed,
+//! unless it is told to. Before the first file it writes a lock that takes both the old and the new digests for its
+//! own, each file comes by a rename, and the lock of the new tree comes last: a run may be killed at any moment, and
+//! the next one finishes what it began.
+
+mod disk;
+mod look;
+
+use std::fmt::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use gpuc::lock::{LOCK_FILE, Lock};
+use gpuc::tree::Tree;
+
+use look::Action;
+pub(crate) use look::{Changes, plan_write};
+
+/// How many paths a refusal names before it counts the rest.
+const NAMED: usize = 20;
+
+/// The lock of a cluster's folder, if there is one.
+pub(crate) fn read_lock(folder: &Path) -> Result<Option<Lock>> {
+    let path = folder.join(LOCK_FILE);
+    let Some(text) = disk::read_text(&path)? else {
+        return Ok(None);
+    };
+    let lock = Lock::parse(&text);
+    let lock = lock.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+    Ok(Some(lock))
+}
+
+/// What a build would change, without changing it.
+pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> {
+    let old = read_lock(folder)?;
+    let mut changes = plan_write(folder, tree, old.as_ref())?;
+    changes.lock = old.as_ref() != Some(lock);
+    Ok(changes)
+}
+
+/// Writes the tree of a cluster into its folder. With `force`, files that somebody changed or that are not gpuc's are
+/// overwritten; without, nothing is written when there is any, and the error lists them.
+pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Result<Changes> {
+    let old = read_lock(folder)?;
+    let mut changes = plan_write(folder, tree, old.as_ref())?;
+    changes.lock = old.as_ref() != Some(lock);
+    if !force {
+        refuse(folder, &changes)?;
+    }
+    disk::make_folder(folder)?;
+    disk::sweep(folder, tree, old.as_ref())?;
+    if !changes.actions.is_empty() {
+        let intent = lock.intent(old.as_ref());
+        disk::put(&folder.join(LOCK_FILE), &intent.to_json(), false)?;
+        carry_out(folder, tree, &changes)?;
+    }
+    if changes.lock {
+        disk::put(&folder.join(LOCK_FILE), &lock.to_json(), false)?;
+    }
+    Ok(changes)
+}
+
+/// Removes what gpuc owns in the folder of a cluster that is no more, its lock last, and the folder if nothing is left.
+pub(crate) fn remove(folder: &Path, force: bool) -> Result<Changes> {
+    let Some(old) = read_lock(folder)? else {
+        return Ok(Changes::default());
+    };
+    let nothing = Tree::default();
+    let changes = plan_write(folder, &nothing, Some(&old))?;
+    if !force {
+        refuse(folder, &changes)?;
+    }
+    disk::sweep(folder, &nothing, Some(&old))?;
+    carry_out(folder, &nothing, &changes)?;
+    disk::remove(&folder.join(LOCK_FILE))?;
+    disk::remove_if_empty(folder);
+    Ok(changes)
+}
+
+/// The folders below `out` that have a lock, by name: the clusters that were built there.
+pub(crate) fn built(out: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders = disk::folders(out)?;
+    folders.retain(|folder| folder.join(LOCK_FILE).is_file());
+    Ok(folders)
+}
+
+/// Removals come first, because a folder may give way to a file or a file to a folder.
+fn carry_out(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
+    for (path, action) in &changes.actions {
+        if *action == Action::Remove {
+            disk::remove(&folder.join(path))?;
+            disk::remove_empty_parents(folder, path);
+        }
+    }
+    for (path, action) in &changes.actions {
+        let Some(file) = tree.get(path) else {
+            continue;
+        };
+        let target = folder.join(path);
+        match action {
+            Action::Write => {
+                disk::make_folder(target.parent().unwrap_or(folder))?;
+                disk::put(&target, &file.contents, file.executable)?;
+            }
+            Action::Mode => disk::set_mode(&target, file.executable)?,
+            Action::Remove => unreachable!("what is in the tree is not removed"),
+        }
+    }
+    Ok(())
+}
+
+/// Files that gpuc does not overwrite unless it is told to, one a line.
+#[derive(Debug)]
+pub(crate) struct Refused(String);
+
+impl std::error::Error for Refused {}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "nothing was written, because these files would be lost:{}\n\
+             help: keep what is in them elsewhere, or build with `--force`",
+            self.0
+        )
+    }
+}
+
+fn refuse(folder: &Path, changes: &Changes) -> Result<()> {
+    let mut message = String::new();
+    let reasons = [
+        (&changes.edited_by_hand, "changed since gpuc wrote it"),
+        (&changes.foreign, "not written by gpuc"),
+    ];
+    for (paths, reason) in reasons {
+        for path in paths.iter().take(NAMED) {
+            let path = folder.join(path);
+            write!(message, "\n  {}: {reason}", path.display()).expect("a String takes everything");
+        }
+        if paths.len() > NAMED {
+            let more = paths.len() - NAMED;
+            write!(message, "\n  and {more} more: {reason}").expect("a String takes everything");
+        }
+    }
+    if !message.is_empty() {
+        return Err(Refused(message).into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! eksctl's ClusterConfig: what the scripts create from.
+//!
+//! Its shape is that of eksctl-io/eksctl:pkg/apis/eksctl.io/v1alpha5/assets/schema.json @99984adb (2026-08-21).
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::config::{AwsCluster, AwsEndpoint, AwsExistingVpc, AwsSubnet, AwsVpc};
+use serde_json::json;
+
+use super::mapping::{Mapping, sequence};
+use super::node_group::{CapacityType, NodeGroup, effect_name, family_name};
+use super::tags::{self, Tags};
+use super::{cluster, cluster_name, section};
+use crate::check::Checked;
+use crate::model::Pool;
+use crate::node::{Because, Node, Origin};
+
+/// The path of the file below `cloud/`.
+pub(super) const PATH: &str = "eksctl.yaml";
+
+/// The ClusterConfig of a cluster and its pools.
+pub(super) fn config(checked: &Checked<'_>) -> Node {
+    let section = section(&checked.written);
+    let origin = Origin::rule(
+        [section.cluster.span],
+        "eksctl's file describes the cluster",
+    );
+    let mut config = Mapping::default()
+        .put("apiVersion", &"eksctl.io/v1alpha5", Origin::Inherited)
+        .put("kind", &"ClusterConfig", Origin::Inherited)
+        .node("metadata", metadata(checked));
+    match &section.cluster.value {
+        AwsCluster::Create(create) => {
+            let reason = "workloads act as IAM roles through the cluster's own identity provider";
+            config = config.put(
+                "iam",
+                &json!({"withOIDC": true}),
+                Origin::rule([section.cluster.span], reason),
+            );
+            let zones: Vec<_> = cluster::zones(create).into_iter().collect();
+            if !zones.is_empty() {
+                let spans = create.zones.iter().map(|zone| zone.span);
+                config = config.put("availabilityZones", &zones, written(spans));
+            }
+            let mut vpc = match create.vpc.as_ref().map(|vpc| &vpc.value) {
+                Some(AwsVpc::Cidr(range)) => {
+                    Mapping::default().put("cidr", &range.value, written([range.span]))
+                }
+                Some(AwsVpc::Existing(existing)) => existing_vpc(existing),
+                None => Mapping::default(),
+            };
+            let endpoints = endpoints(create.endpoint.value);
+            vpc = vpc.put(
+                "clusterEndpoints",
+                &endpoints,
+                written([create.endpoint.span]),
+            );
+            config = config.node("vpc", vpc.finish(Origin::Inherited));
+        }
+        AwsCluster::Existing(existing) => {
+            if let Some(vpc) = &existing.vpc {
+                config = config.node("vpc", existing_vpc(vpc).finish(written([vpc.span])));
+            }
+        }
+    }
+    let pools: Vec<_> = checked
+        .pools
+        .iter()
+        .filter(|pool| !pool.is_existing())
+        .collect();
+    if !pools.is_empty() {
+        let groups = pools.iter().map(|pool| node_group(checked, pool)).collect();
+        config = config.node("managedNodeGroups", sequence(groups, Origin::Inherited));
+    }
+    config.finish(origin)
+}
+
+fn metadata(checked: &Checked<'_>) -> Node {
+    let section = section(&checked.written);
+    let name = cluster_name(&checked.written);
+    let version = checked.kubernetes.sure();
+    let mut tags = tags::of(&section.tags);
+    if let AwsCluster::Create(create) = &section.cluster.value {
+        tags.extend(cluster::record(create));
+    }
+    let mut metadata = Mapping::default()
+        .put("name", &name.value, written([name.span]))
+        .put(
+            "region",
+            &section.region.value,
+            written([section.region.span]),
+        )
+        .put("version", &version.to_string(), written([version.span]));
+    if !tags.is_empty() {
+        metadata = metadata.node("tags", tag_node(&tags));
+    }
+    metadata.finish(Origin::Inherited)
+}
+
+fn existing_vpc(vpc: &AwsExistingVpc) -> Mapping {
+    let mut mapping = Mapping::default().put("id", &vpc.id.value, written([vpc.id.span]));
+    if let Some(group) = &vpc.security_group {
+        mapping = mapping.put("securityGroup", &group.value, written([group.span]));
+    }
+    let kinds = [
+        ("private", &vpc.private_subnets),
+        ("public", &vpc.public_subnets),
+    ];
+    let mut subnets = Mapping::default();
+    for (kind, list) in kinds {
+        if !list.is_empty() {
+            subnets = subnets.node(kind, subnet_mapping(list));
+        }
+    }
+    mapping.node("subnets", subnets.finish(Origin::Inherited))
+}
+
+/// Subnets by id: eksctl takes any name for a key as long as `az` says the zone, so that a zone may have several.
+fn subnet_mapping(subnets: &[AwsSubnet]) -> Node {
+    let by_id: BTreeMap<_, _> = subnets.iter().map(|it| (it.id.as_str(), it)).collect();
+    let mut mapping = Mapping::default();
+    for (id, subnet) in by_id {
+        let spec = Mapping::default()
+            .put("id", &id, written([subnet.id.span]))
+            .put("az", &subnet.zone.value, written([subnet.zone.span]));
+        mapping = mapping.node(id, spec.finish(written([subnet.id.span])));
+    }
+    mapping.finish(Origin::Inherited)
+}
+
+fn endpoints(endpoint: AwsEndpoint) -> serde_json::Value {
+    json!({
+        "publicAccess": endpoint != AwsEndpoint::Private,
+        "privateAccess": endpoint != AwsEndpoint::Public,
+    })
+}
+
+fn node_group(checked: &Checked<'_>, pool: &Pool) -> Node {
+    let group = NodeGroup::new(checked, pool);
+    let own = Origin::rule([pool.name.span], "each pool is a managed node group");
+    let rule = |reason| Origin::rule([pool.name.span], reason);
+    let nodes = group.nodes;
+    let mut mapping = Mapping::default()
+        .put("name", &pool.name.value, written([pool.name.span]))
+        .put(
+            "instanceType",
+            &group.machine.value,
+            written([group.machine.span]),
+        )
+        .put(
+            "amiFamily",
+            &family_name(pool.os.value),
+            or_default(pool.os.span),
+        )
+        .put("minSize", &nodes.min, written([nodes.min_span]))
+        .put("maxSize", &nodes.max, written([nodes.max_span]))
+        .put("desiredCapacity", &nodes.min, written([nodes.min_span]));
+    mapping = place(mapping, &group);
+    mapping = mapping
+        .put(
+            "privateNetworking",
+            &true,
+            rule("nodes need no public addresses"),
+        )
+        .put(
+            "volumeSize",
+            &pool.written.disk_gib.value,
+            or_default(pool.written.disk_gib.span),
+        )
+        .put("volumeType", &"gp3", rule("EBS's general purpose disk"))
+        .put("volumeEncrypted", &true, rule("disks are encrypted"));
+    mapping = capacity(mapping, &group);
+    if let Some(span) = group.efa() {
+        mapping = mapping.put("efaEnabled", &true, written([span]));
+    }
+    if let Some(name) = group.placement_group() {
+        mapping = mapping.put(
+            "placement",
+            &json!({"groupName": name.value}),
+            written([name.span]),
+        );
+    }
+    if let Some(pods) = pool.written.max_pods {
+        mapping = mapping.put("maxPodsPerNode", &pods.value, written([pods.span]));
+    }
+    let unavailable = group.max_unavailable();
+    mapping = mapping.put(
+        "updateConfig",
+        &json!({"maxUnavailable": unavailable.value}),
+        or_default(unavailable.span),
+    );
+    mapping = mapping.node("labels", labels(pool));
+    let taints: Vec<_> = group.taints().map(taint).collect();
+    if !taints.is_empty() {
+        mapping = mapping.node("taints", sequence(taints, Origin::Inherited));
+    }
+    if group.is_autoscaled() {
+        let reason = "the Cluster Autoscaler reads the tags of Auto Scaling groups, where eksctl copies these";
+        let origin = Origin::rule([checked.autoscaler.span], reason);
+        mapping = mapping.put("propagateASGTags", &true, origin);
+    }
+    mapping
+        .node("tags", tag_node(&tags::all(&group)))
+        .finish(own)
+}
+
+fn place(mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {
+    let (zones, subnets) = (group.zones(), group.subnets());
+    let origin = written(group.place_spans());
+    if !subnets.is_empty() {
+        mapping.put("subnets", &subnets, origin)
+    } else if !zones.is_empty() {
+        mapping.put("availabilityZones", &zones, origin)
+    } else {
+        mapping
+    }
+}
+
+fn capacity(mut mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {
+    let span = group.pool.written.capacity.span;
+    match group.capacity() {
+        CapacityType::OnDemand => {}
+        CapacityType::Spot => mapping = mapping.put("spot", &true, written([span])),
+        CapacityType::Block => {
+            let market = json!({"marketType": "capacity-block"});
+            mapping = mapping.put("instanceMarketOptions", &market, written([span]));
+        }
+    }
+    if let Some(id) = group.reservation() {
+        let target = json!({"capacityReservationTarget": {"capacityReservationID": id.value}});
+        mapping = mapping.put("capacityReservation", &target, written([id.span]));
+    }
+    mapping
+}
+
+fn labels(pool: &Pool) -> Node {
+    let mut mapping = Mapping::default();
+    for label in &pool.labels {
+        mapping = mapping.put(&label.key, &label.value, label.origin.clone());
+    }
+    mapping.finish(Origin::Inherited)
+}
+
+fn taint(taint: &crate::model::PoolTaint) -> Node {
+    Mapping::default()
+        .put("key", &taint.key, Origin::Inherited)
+        .put("value", &taint.value, Origin::Inherited)
+        .put("effect", &effect_name(taint.effect), Origin::Inherited)
+        .finish(taint.origin.clone())
+}
+
+fn tag_node(tags: &Tags) -> Node {
+    let mut mapping = Mapping::default();
+    for (key, (value, spans)) in tags {
+        let reason = if key.starts_with(tags::RECORD) {
+            "what EKS does not show is written down, so that a change of it is noticed"
+        } else if key.starts_with(tags::TEMPLATE) {
+            "the Cluster Autoscaler must know a node before there is one"
+        } else {
+            "the pool's tags and the cluster's"
+        };
+        mapping = mapping.put(key, value, Origin::rule(spans.iter().copied(), reason));
+    }
+    mapping.finish(Origin::Inherited)
+}
+
+/// The user wrote it there.
+fn written(spans: impl IntoIterator<Item = gpuc_schema::Span>) -> Origin {
+    Origin::made(spans, Because::Written)
+}
+
+/// The user wrote it, or nobody did.
+fn or_default(span: gpuc_schema::Span) -> Origin {
+    let because = if span.is_written() {
+        Because::Written
+    } else {
+        Because::Default
+    };
+    Origin::made([span], because)
+}

@@ -1,0 +1,86 @@
+//! The node images that EKS has, as far as GPUs are concerned.
+
+use gpuc_schema::config::OsFamily;
+
+use crate::cloud::{Injection, OsFacts};
+use crate::model::KubernetesVersion;
+
+/// A version that no image has an end at yet.
+const OPEN: KubernetesVersion = KubernetesVersion(u8::MAX);
+
+/// The node images, the default first.
+pub(super) static OS: &[OsFacts] = &[
+    OsFacts {
+        family: OsFamily::AmazonLinux2023,
+        has_driver: true,
+        advertises: false,
+        // The image's NVIDIA container runtime is containerd's default one on machines with GPUs.
+        injection: Injection::EnvironmentVariable,
+        driver_root: "/",
+        runtime_class: None,
+        kubernetes: KubernetesVersion(23)..=OPEN,
+        source: EKS_IMAGES,
+    },
+    OsFacts {
+        family: OsFamily::Bottlerocket,
+        has_driver: true,
+        advertises: true,
+        injection: Injection::EnvironmentVariable,
+        driver_root: "/",
+        runtime_class: None,
+        kubernetes: KubernetesVersion(23)..=OPEN,
+        source: EKS_IMAGES,
+    },
+    ubuntu(
+        OsFamily::Ubuntu2404,
+        KubernetesVersion(31),
+        OPEN,
+        UBUNTU_IMAGES,
+    ),
+    ubuntu(
+        OsFamily::Ubuntu2204,
+        KubernetesVersion(29),
+        OPEN,
+        UBUNTU_IMAGES,
+    ),
+    ubuntu(
+        OsFamily::Ubuntu2004,
+        KubernetesVersion(21),
+        KubernetesVersion(29),
+        UBUNTU_IMAGES,
+    ),
+    OsFacts {
+        family: OsFamily::AmazonLinux2,
+        has_driver: true,
+        advertises: false,
+        injection: Injection::EnvironmentVariable,
+        driver_root: "/",
+        runtime_class: None,
+        kubernetes: KubernetesVersion(21)..=KubernetesVersion(32),
+        source: "eksctl-io/eksctl:pkg/apis/eksctl.io/v1alpha5/defaults.go (AmazonLinux2EOLVersion) @99984adb, 2026-08-21",
+    },
+];
+
+const EKS_IMAGES: &str = "awsdocs/amazon-eks-user-guide:latest/ug/ml/ml-eks-optimized-ami.adoc @07d09a00, read 2026-11-21";
+
+const UBUNTU_IMAGES: &str = "eksctl-io/eksctl:pkg/ami/ssm_resolver.go, userdocs/src/usage/gpu-support.md @99984adb, 2026-08-21";
+
+/// Canonical's images have no driver and no container toolkit: the operator's driver container, or one of the user's,
+/// has the driver below its own root, and containerd learns of devices by CDI.
+const fn ubuntu(
+    family: OsFamily,
+    from: KubernetesVersion,
+    to: KubernetesVersion,
+    source: &'static str,
+) -> OsFacts {
+    OsFacts {
+        family,
+        has_driver: false,
+        advertises: false,
+        injection: Injection::Cdi,
+        driver_root: "/run/nvidia/driver",
+        runtime_class: None,
+        kubernetes: std::ops::RangeInclusive::new(from, to),
+        source,
+    }
+}

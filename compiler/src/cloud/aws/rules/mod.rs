@@ -1,0 +1,168 @@
+//! The rules that only EKS has, one file each.
+
+mod account_malformed;
+mod aws_id_malformed;
+mod capacity_block_unavailable;
+mod control_plane_zones;
+mod driver_installed_twice;
+mod driver_not_in_image;
+mod efa_several_zones;
+mod efa_unavailable;
+mod fractional_gpu_uncounted;
+mod gpu_unseen_by_eksctl;
+mod hosts_not_on_eks;
+mod karpenter_scales_no_pool;
+mod key_too_long_for_eks;
+mod label_prefix_reserved;
+mod max_pods_above_addresses;
+mod os_ended;
+mod placement_compact_alone;
+mod plugin_cannot_share;
+mod plugin_not_in_image;
+mod plugin_of_eksctl_everywhere;
+mod plugin_of_os_doubled;
+mod region_malformed;
+mod reservation_several_zones;
+mod reservation_too_small;
+mod security_group_missing;
+mod spot_terms_unavailable;
+mod stack_name_too_long;
+mod tag_malformed;
+mod too_many_tags;
+mod ultraserver_only;
+mod upgrade_unavailable;
+mod vpc_range_malformed;
+mod zone_outside_region;
+mod zone_without_subnet;
+mod zones_and_subnets;
+
+use gpuc_schema::Span;
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{AwsCluster, AwsExistingVpc, AwsVpc};
+
+use super::machines::{self, Ec2Instance};
+use super::{cluster_name, names, node_group, section, tags};
+use crate::check::Rule;
+use crate::model::{Cluster, MachineType, Pool};
+
+/// The rules, by id.
+pub(super) static RULES: &[&Rule] = &[
+    &account_malformed::RULE,
+    &region_malformed::RULE,
+    &zone_outside_region::RULE,
+    &zones_and_subnets::RULE,
+    &zone_without_subnet::RULE,
+    &control_plane_zones::RULE,
+    &vpc_range_malformed::RULE,
+    &aws_id_malformed::RULE,
+    &security_group_missing::RULE,
+    &gpu_unseen_by_eksctl::RULE,
+    &fractional_gpu_uncounted::RULE,
+    &ultraserver_only::RULE,
+    &os_ended::RULE,
+    &driver_not_in_image::RULE,
+    &driver_installed_twice::RULE,
+    &plugin_of_os_doubled::RULE,
+    &plugin_not_in_image::RULE,
+    &plugin_of_eksctl_everywhere::RULE,
+    &plugin_cannot_share::RULE,
+    &efa_several_zones::RULE,
+    &efa_unavailable::RULE,
+    &placement_compact_alone::RULE,
+    &capacity_block_unavailable::RULE,
+    &reservation_several_zones::RULE,
+    &reservation_too_small::RULE,
+    &spot_terms_unavailable::RULE,
+    &label_prefix_reserved::RULE,
+    &key_too_long_for_eks::RULE,
+    &upgrade_unavailable::RULE,
+    &hosts_not_on_eks::RULE,
+    &max_pods_above_addresses::RULE,
+    &tag_malformed::RULE,
+    &too_many_tags::RULE,
+    &stack_name_too_long::RULE,
+    &karpenter_scales_no_pool::RULE,
+];
+
+/// The pools that gpuc's scripts make.
+fn made_pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
+    cluster.pools.iter().filter(|pool| !pool.is_existing())
+}
+
+/// What the table says of a pool's machine, if it has GPUs.
+fn instance(pool: &Pool) -> Option<&'static Ec2Instance> {
+    match pool.machine.get()? {
+        MachineType::Catalog(machine) => machines::find(machine.name),
+        MachineType::Cpu(_) | MachineType::Host => None,
+    }
+}
+
+/// Where a pool's machine was chosen.
+fn machine_span(pool: &Pool) -> Span {
+    let machine = pool.written.machine.as_ref().map(|machine| machine.span);
+    let model = pool.written.gpu.as_ref().map(|gpu| gpu.model.span);
+    machine.or(model).unwrap_or(pool.name.span)
+}
+
+/// In how many zones a pool is, in words, unless it is one.
+fn other_than_one_zone(pool: &Pool) -> Option<String> {
+    match (pool.written.zones.len(), pool.written.subnets.len()) {
+        (0, 0) => Some("every zone of the cluster".to_owned()),
+        (1, 0) | (0, 1) => None,
+        (zones, 0) => Some(format!("{zones} zones")),
+        (_, subnets) => Some(format!("{subnets} subnets")),
+    }
+}
+
+/// The VPC that is there, where the file describes it.
+fn vpc_of_cluster(cluster: &Cluster) -> Option<&AwsExistingVpc> {
+    match &section(&cluster.written).cluster.value {
+        AwsCluster::Existing(existing) => existing.vpc.as_ref().map(|vpc| &vpc.value),
+        AwsCluster::Create(create) => match &create.vpc.as_ref()?.value {
+            AwsVpc::Existing(vpc) => Some(vpc),
+            AwsVpc::Cidr(_) => None,
+        },
+    }
+}
+
+/// The zones that the cluster's part of the file names.
+fn zones_of_cluster(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
+    let vpc = vpc_of_cluster(cluster);
+    let subnets = vpc.map(|vpc| vpc.private_subnets.iter().chain(&vpc.public_subnets));
+    let of_subnets = subnets.into_iter().flatten().map(|subnet| &subnet.zone);
+    of_subnets.chain(control_plane_zones(cluster))
+}
+
+/// The zones where the cluster has subnets for nodes, where the file says it.
+fn zones_of_nodes(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
+    let vpc = vpc_of_cluster(cluster);
+    let subnets = vpc.map(|vpc| &vpc.private_subnets).into_iter().flatten();
+    let of_subnets = subnets.map(|subnet| &subnet.zone);
+    of_subnets.chain(control_plane_zones(cluster))
+}
+
+fn control_plane_zones(cluster: &Cluster) -> &[Spanned<String>] {
+    match &section(&cluster.written).cluster.value {
+        AwsCluster::Create(create) => &create.zones,
+        AwsCluster::Existing(_) => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::codes;
+    use super::*;
+
+    #[test]
+    fn every_bad_example_raises_its_code_and_every_good_one_nothing() {
+        for rule in RULES {
+            assert_eq!(codes(rule.code.bad), [rule.code.id], "{}", rule.code.name);
+            assert_eq!(codes(rule.code.good), [""; 0], "{}", rule.code.name);
+        }
+    }
+
+    #[test]
+    fn rules_are_sorted_by_id() {
+        assert!(RULES.is_sorted_by_key(|rule| rule.code.id));
+    }
+}

@@ -1,0 +1,78 @@
+//! eksctl's device plugin beside another one.
+
+use gpuc_schema::config::DevicePlugin;
+
+use crate::check::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+use crate::model::Pool;
+
+/// eksctl's device plugin beside another one.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2518",
+        name: "plugin-of-eksctl-everywhere",
+        severity: Severity::Error,
+        summary: "eksctl's device plugin would come to pools that have another one",
+        explain: r#"### What it checks
+
+Whether all pools with GPUs use eksctl's device plugin when one does: `devicePlugin: cloud` on
+Amazon Linux.
+
+### Why it matters
+
+eksctl installs one DaemonSet without a node selector. It runs on the nodes of every pool that
+it tolerates, also of those where another plugin advertises the GPUs, and on Bottlerocket.
+
+### What to do
+
+Choose the same plugin for all pools, and not eksctl's where there is a Bottlerocket pool.
+"#,
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+nodePools:
+  - {name: a, machine: g5.xlarge, nodes: {count: 2}, stack: {devicePlugin: cloud}}
+  - {name: b, machine: g6.xlarge, nodes: {count: 2}, stack: {devicePlugin: nvidia}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+nodePools:
+  - {name: a, machine: g5.xlarge, nodes: {count: 2}, stack: {devicePlugin: nvidia}}
+  - {name: b, machine: g6.xlarge, nodes: {count: 2}, stack: {devicePlugin: nvidia}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let advertises = |pool: &Pool| {
+        cluster
+            .cloud
+            .os(pool.os.value)
+            .is_some_and(|os| os.advertises)
+    };
+    let mut by_cloud = cluster.pools_advertised_by(DevicePlugin::Cloud);
+    let Some(eksctl) = by_cloud.find(|pool| !pool.is_existing() && !advertises(pool)) else {
+        return;
+    };
+    for (pool, _) in cluster.gpu_pools() {
+        if pool.plugin.value == DevicePlugin::Cloud && !advertises(pool) {
+            continue;
+        }
+        let message = format!(
+            "eksctl's device plugin would run in pool `{}` too",
+            pool.name
+        );
+        report
+            .draft(&RULE.code, eksctl.plugin.span, message)
+            .label(pool.name.span, "another plugin advertises these GPUs")
+            .help("choose `gpuc`, `nvidia` or `operator` for the pools on Amazon Linux")
+            .emit();
+    }
+}

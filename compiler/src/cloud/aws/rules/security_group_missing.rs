@@ -1,0 +1,73 @@
+//! A cluster made by others, without its security group.
+
+use gpuc_schema::config::AwsCluster;
+
+use super::section;
+use crate::check::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+
+/// A cluster made by others, without its security group.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2509",
+        name: "security-group-missing",
+        severity: Severity::Error,
+        summary: "the VPC of an existing cluster has no security group",
+        explain: r#"### What it checks
+
+Whether `cluster.existing.vpc` names the security group of the control plane.
+
+### Why it matters
+
+For a cluster that eksctl did not make, it asks for the VPC, the subnets and the security group,
+and makes no node group without them.
+
+### What to do
+
+Add `securityGroup` with what `aws eks describe-cluster --query
+cluster.resourcesVpcConfig.clusterSecurityGroupId` prints; or remove `vpc` if eksctl made the
+cluster.
+"#,
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {vpc: {id: vpc-0123456789abcdef0, privateSubnets: [{zone: us-east-1a, id: subnet-0123456789abcdef0}]}}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {vpc: {id: vpc-0123456789abcdef0, securityGroup: sg-0123456789abcdef0, privateSubnets: [{zone: us-east-1a, id: subnet-0123456789abcdef0}]}}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let AwsCluster::Existing(existing) = &section(&cluster.written).cluster.value else {
+        return;
+    };
+    let Some(vpc) = existing
+        .vpc
+        .as_ref()
+        .filter(|vpc| vpc.security_group.is_none())
+    else {
+        return;
+    };
+    report
+        .draft(
+            &RULE.code,
+            vpc.id.span,
+            "eksctl needs the cluster's security group too",
+        )
+        .help("add `securityGroup: sg-…`, or remove `vpc` if eksctl made the cluster")
+        .emit();
+}

@@ -1,0 +1,71 @@
+//! More tags than AWS lets a resource have.
+
+use super::node_group::NodeGroup;
+use super::{made_pools, tags};
+use crate::check::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+
+/// More tags than AWS lets a resource have.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2533",
+        name: "too-many-tags",
+        severity: Severity::Error,
+        summary: "a pool has more tags than AWS allows",
+        explain: r#"### What it checks
+
+Whether a pool's tags, with those that gpuc, eksctl and EKS add, stay within the 50 that a
+resource may have. For the Cluster Autoscaler each label, taint and resource is a tag too.
+
+### Why it matters
+
+AWS refuses the node group, or eksctl stops half-way when it copies the tags to the Auto Scaling
+group.
+
+### What to do
+
+Remove tags; with the Cluster Autoscaler, labels count too.
+"#,
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, tags: {t0: x, t1: x, t2: x, t3: x, t4: x, t5: x, t6: x, t7: x, t8: x, t9: x, t10: x, t11: x, t12: x, t13: x, t14: x, t15: x, t16: x, t17: x, t18: x, t19: x, t20: x, t21: x, t22: x, t23: x, t24: x, t25: x, t26: x, t27: x, t28: x, t29: x, t30: x, t31: x, t32: x, t33: x, t34: x, t35: x, t36: x, t37: x, t38: x, t39: x}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in made_pools(cluster) {
+        let unknown = pool.machine.is_hole() || pool.gpus.is_hole() || pool.nodes.is_hole();
+        if unknown || pool.offers.is_hole() || cluster.kubernetes.is_hole() {
+            continue;
+        }
+        let tags = tags::all(&NodeGroup::new(cluster, pool)).len();
+        if tags > MOST {
+            let message = format!("pool `{}` has {tags} tags, {MOST} are the most", pool.name);
+            report
+                .draft(&RULE.code, pool.name.span, message)
+                .help("remove tags; with the Cluster Autoscaler labels and taints are tags too")
+                .emit();
+        }
+    }
+}
+
+/// AWS allows 50. eksctl, EKS and the Auto Scaling group add 12 of their own: alpha.eksctl.io/…, eksctl.cluster.k8s.io/…,
+/// eks:…, k8s.io/cluster-autoscaler/…, kubernetes.io/cluster/… and Name (eksctl-io/eksctl @99984adb, 2026-08-21).
+const MOST: usize = 38;

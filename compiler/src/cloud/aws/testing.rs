@@ -1,0 +1,73 @@
+//! Clusters for tests, from YAML.
+
+use std::sync::Arc;
+
+use gpuc_schema::config::GpuCluster;
+
+use crate::check::check;
+use crate::diag::Report;
+use crate::model::Cluster;
+use crate::plan::{Command, Field, Provisioning, Resource, Word};
+use crate::resolve::resolve;
+
+/// The head of a file with a cluster to create.
+pub(super) const HEAD: &str = r#"
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+"#;
+
+/// The cluster of a file, and what resolving it and every rule found.
+pub(super) fn cluster(yaml: &str) -> (Cluster, Report) {
+    // Through JSON: this YAML reader has tags of its own for enums, where the file has mappings.
+    let json: serde_json::Value = serde_yaml::from_str(yaml).expect("the test's YAML");
+    let config: GpuCluster = serde_json::from_value(json).expect("the test's file");
+    let mut report = Report::default();
+    let cluster = resolve(Arc::new(config), &mut report);
+    check(&cluster, &mut report);
+    (cluster, report)
+}
+
+/// The ids of what was found.
+pub(super) fn codes(yaml: &str) -> Vec<&'static str> {
+    let (_, report) = cluster(yaml);
+    report
+        .diagnostics()
+        .iter()
+        .map(|found| found.code.id)
+        .collect()
+}
+
+/// What is made of a file with [`HEAD`] and these pools.
+pub(super) fn provision(rest: &str) -> Provisioning {
+    provision_whole(&format!("{HEAD}{rest}"))
+}
+
+/// What is made of a whole file.
+pub(super) fn provision_whole(yaml: &str) -> Provisioning {
+    let (cluster, report) = cluster(yaml);
+    let found = report.diagnostics();
+    let mut report = Report::default();
+    let checked = check(&cluster, &mut report);
+    let checked = checked.unwrap_or_else(|| panic!("{found:#?}"));
+    cluster.cloud.provision(&checked)
+}
+
+/// A command as a line; what is computed when the script runs in `$(…)`.
+pub(super) fn line(command: &Command) -> String {
+    let word = |word: &Word| match word {
+        Word::Text(text) => text.clone(),
+        Word::Observed(program) => format!("$({program})"),
+        Word::Beside(path) => format!("./{path}"),
+    };
+    command.0.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The field of this name.
+pub(super) fn field<'r>(resource: &'r Resource, name: &str) -> &'r Field {
+    let mut fields = resource.fields.iter();
+    fields.find(|field| field.kind.name == name).expect(name)
+}

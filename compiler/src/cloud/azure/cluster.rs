@@ -1,0 +1,423 @@
+//! The resource group and the cluster: what `az group` and `az aks` make, compare and change.
+
+use gpuc_schema::config::{AzureCreate, AzureTier};
+use serde_json::{Map, Value, json};
+
+use super::pool::{cleared, first_pool, pairs};
+use super::{az, cluster_name, created, pool, section, system_pool};
+use crate::model::Cluster;
+use crate::node::{Because, Origin};
+use crate::plan::{
+    Change, Command, Credentials, Field, FieldKind, IdentityCheck, Observe, Provisioning, Resource,
+    ResourceKind,
+};
+
+/// A resource group. It may be the user's own and hold other things: it is made when it is missing, never changed and
+/// never deleted, so there is nothing to compare.
+pub(super) static GROUP: ResourceKind = ResourceKind {
+    name: "resource group",
+    fields: &[],
+};
+
+/// An AKS cluster.
+pub(super) static CLUSTER: ResourceKind = ResourceKind {
+    name: "AKS cluster",
+    fields: &[
+        LOCATION,
+        NETWORK,
+        PRIVATE,
+        VERSION,
+        TIER,
+        ISSUER,
+        WORKLOAD_IDENTITY,
+        TAGS,
+    ],
+};
+
+const UPDATE: &str = "azure-cli 2.91.0, az aks update";
+
+const LOCATION: FieldKind = FieldKind {
+    name: "location",
+    read: r#".location | ascii_downcase | gsub(" "; "")"#,
+    create: Some("--location"),
+    change: Change::Replaces {
+        reason: "a cluster stays in the location where it was made",
+    },
+    source: "learn.microsoft.com/azure/aks, 2026-11-21",
+};
+const NETWORK: FieldKind = FieldKind {
+    name: "network",
+    read: r#".networkProfile | [.networkPlugin, .networkPluginMode] | map((. // "") | ascii_downcase)"#,
+    create: Some("--network-plugin"),
+    change: Change::Replaces {
+        reason: "another network plugin would reimage every node of every pool; migrate the cluster by hand",
+    },
+    source: UPDATE,
+};
+const PRIVATE: FieldKind = FieldKind {
+    name: "private API server",
+    read: ".apiServerAccessProfile.enablePrivateCluster // false",
+    create: Some("--enable-private-cluster"),
+    change: Change::Replaces {
+        reason: "whether the API server is private is fixed when the cluster is made, unless it is in the cluster's own network",
+    },
+    source: UPDATE,
+};
+const VERSION: FieldKind = FieldKind {
+    name: "Kubernetes version",
+    read: r#".kubernetesVersion | split(".")[:2] | join(".")"#,
+    create: Some("--kubernetes-version"),
+    change: Change::InPlace,
+    source: "azure-cli 2.91.0, az aks upgrade --control-plane-only",
+};
+const TIER: FieldKind = FieldKind {
+    name: "tier",
+    read: r#"[(.sku.tier // "Free" | ascii_downcase), .supportPlan // "KubernetesOfficial"]"#,
+    create: Some("--tier"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const ISSUER: FieldKind = FieldKind {
+    name: "OIDC issuer",
+    read: ".oidcIssuerProfile.enabled // false",
+    create: Some("--enable-oidc-issuer"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const WORKLOAD_IDENTITY: FieldKind = FieldKind {
+    name: "workload identity",
+    read: ".securityProfile.workloadIdentity.enabled // false",
+    create: Some("--enable-workload-identity"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const TAGS: FieldKind = FieldKind {
+    name: "tags",
+    read: "(.tags // {})",
+    create: Some("--tags"),
+    change: Change::InPlace,
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
+};
+
+/// What to make: the group and the cluster where gpuc makes them, then the pools.
+pub(super) fn provision(cluster: &Cluster) -> Provisioning {
+    let mut resources = Vec::new();
+    if let Some(create) = created(cluster) {
+        resources.push(group(cluster));
+        resources.push(aks(cluster, create));
+    }
+    let pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
+    resources.extend(pools.map(|pool| pool::resource(cluster, pool)));
+    Provisioning {
+        tools: vec!["az", "jq"],
+        identity: vec![identity(cluster)],
+        resources,
+        credentials: credentials(cluster),
+        files: Vec::new(),
+    }
+}
+
+fn identity(cluster: &Cluster) -> IdentityCheck {
+    // Azure answers with lower-case letters.
+    let subscription = section(&cluster.written).subscription.to_ascii_lowercase();
+    let ask = Command::new(["az", "account", "show", "--subscription", &subscription]);
+    IdentityCheck {
+        what: "Azure subscription",
+        ask: ask.with(["--query", "id", "--output", "tsv"]),
+        otherwise: format!(
+            "run `az login` with an account that can see subscription {subscription}"
+        ),
+        want: subscription,
+    }
+}
+
+/// `az` writes to the file that `KUBECONFIG` names when no `--file` is given (azure-cli 2.91.0, `acs/custom.py`).
+fn credentials(cluster: &Cluster) -> Credentials {
+    let name = cluster_name(cluster);
+    let command = az(&cluster.written, &["aks", "get-credentials"]);
+    Credentials::Fetch(command.with(["--name", name, "--overwrite-existing"]))
+}
+
+fn group(cluster: &Cluster) -> Resource {
+    let section = section(&cluster.written);
+    let name = &section.resource_group;
+    let az = |verb: &str| {
+        Command::new(["az", "group", verb])
+            .with(["--subscription", &section.subscription])
+            .with(["--name", name])
+    };
+    let location = &section.location;
+    let mut create = az("create").with(["--location", location, "--output", "none"]);
+    let tags = pairs(&tags(cluster));
+    if !tags.is_empty() {
+        create = create.with(["--tags"]).with(tags);
+    }
+    Resource {
+        kind: &GROUP,
+        name: name.value.clone(),
+        script: "cluster".to_owned(),
+        about: format!("The resource group {name}, made when it is missing."),
+        observe: Observe {
+            command: az("show").with(["--output", "json"]),
+            absent: "\\(ResourceGroupNotFound\\)",
+        },
+        create: vec![create],
+        fields: Vec::new(),
+        delete: Vec::new(),
+        origin: Origin::made([name.span], Because::Written),
+    }
+}
+
+fn aks(cluster: &Cluster, create: &AzureCreate) -> Resource {
+    let az = |words: &[&str]| az(&cluster.written, words).with(["--name", &cluster.name]);
+    let section = section(&cluster.written);
+    Resource {
+        kind: &CLUSTER,
+        name: cluster.name.value.clone(),
+        script: "cluster".to_owned(),
+        about: format!("The AKS cluster {} with its first pool.", cluster.name),
+        observe: Observe {
+            command: az(&["aks", "show"]).with(["--output", "json"]),
+            absent: "\\(Resource(Group)?NotFound\\)",
+        },
+        create: vec![creation(cluster, create, az(&["aks", "create"]))],
+        fields: fields(cluster, create),
+        delete: vec![az(&["aks", "delete"]).with(["--yes", "--output", "none"])],
+        origin: Origin::made([section.cluster.span, cluster.name.span], Because::Written),
+    }
+}
+
+/// No key pair is written to the user's home, and no question is asked: `az` would ask before it lets the cluster into a
+/// subnet of the user's.
+fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Command {
+    let version = cluster.kubernetes.sure().to_string();
+    let mut command = command
+        .with(["--location", &section(&cluster.written).location])
+        .with(["--kubernetes-version", &version])
+        .with(tier_words(create))
+        .with(["--enable-managed-identity", "--no-ssh-key", "--yes"])
+        .with(["--network-plugin", "azure"])
+        .with(["--network-plugin-mode", "overlay"])
+        .with(["--output", "none"]);
+    if create.private_cluster.value {
+        command = command.with(["--enable-private-cluster"]);
+    }
+    if create.workload_identity.value {
+        command = command.with(["--enable-oidc-issuer", "--enable-workload-identity"]);
+    }
+    let tags = pairs(&tags(cluster));
+    if !tags.is_empty() {
+        command = command.with(["--tags"]).with(tags);
+    }
+    let first = system_pool(cluster)
+        .unwrap_or_else(|| unreachable!("GPUC2705 rejects clusters without a system pool"));
+    command.with(first_pool(cluster, first))
+}
+
+fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
+    let section = section(&cluster.written);
+    let field = |kind: &'static FieldKind, want: Value, span, update: Vec<Command>| Field {
+        kind,
+        want,
+        update,
+        origin: Origin::made([section.cluster.span, span], Because::Written),
+    };
+    let az = |words: &[&str]| {
+        let command = az(&cluster.written, words).with(["--name", &cluster.name]);
+        command.with(["--output", "none"])
+    };
+    let update = |flags: &[&str]| vec![az(&["aks", "update"]).with(flags.iter().copied())];
+    let version = cluster.kubernetes.sure();
+    let upgrade = az(&["aks", "upgrade", "--control-plane-only", "--yes"])
+        .with(["--kubernetes-version", &version.to_string()]);
+    let tags = tags(cluster);
+    let set_tags = az(&["aks", "update"])
+        .with(["--tags"])
+        .with(cleared(pairs(&tags)));
+
+    let mut fields = vec![
+        field(
+            &LOCATION,
+            json!(section.location.value),
+            section.location.span,
+            Vec::new(),
+        ),
+        field(
+            &NETWORK,
+            json!(["azure", "overlay"]),
+            section.cluster.span,
+            Vec::new(),
+        ),
+        field(
+            &PRIVATE,
+            json!(create.private_cluster.value),
+            create.private_cluster.span,
+            Vec::new(),
+        ),
+        field(
+            &VERSION,
+            json!(version.to_string()),
+            version.span,
+            vec![upgrade],
+        ),
+        field(
+            &TIER,
+            json!([tier(create), support_plan(create)]),
+            create.tier.span,
+            vec![az(&["aks", "update"]).with(tier_words(create))],
+        ),
+    ];
+    let identity = create.workload_identity;
+    // An OIDC issuer cannot be taken away again; without workload identity nobody asks for one.
+    if identity.value {
+        let issuer = update(&["--enable-oidc-issuer"]);
+        fields.push(field(&ISSUER, json!(true), identity.span, issuer));
+    }
+    let switch = if identity.value {
+        "--enable-workload-identity"
+    } else {
+        "--disable-workload-identity"
+    };
+    fields.push(field(
+        &WORKLOAD_IDENTITY,
+        json!(identity.value),
+        identity.span,
+        update(&[switch]),
+    ));
+    let span = section.cluster.span;
+    fields.push(field(&TAGS, Value::Object(tags), span, vec![set_tags]));
+    fields
+}
+
+fn tier(create: &AzureCreate) -> &'static str {
+    match create.tier.value {
+        AzureTier::Free => "free",
+        AzureTier::Standard => "standard",
+        AzureTier::Premium => "premium",
+    }
+}
+
+/// Long-term support is what the premium tier is for.
+fn support_plan(create: &AzureCreate) -> &'static str {
+    match create.tier.value {
+        AzureTier::Premium => "AKSLongTermSupport",
+        AzureTier::Free | AzureTier::Standard => "KubernetesOfficial",
+    }
+}
+
+fn tier_words(create: &AzureCreate) -> [&'static str; 4] {
+    [
+        "--tier",
+        tier(create),
+        "--k8s-support-plan",
+        support_plan(create),
+    ]
+}
+
+fn tags(cluster: &Cluster) -> Map<String, Value> {
+    let tags = section(&cluster.written).tags.iter();
+    tags.map(|(key, value)| (key.value.clone(), json!(value.value)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::cloud::azure::testing::{provision, with_cluster, with_pools};
+    use crate::plan::{Command, Credentials, Word};
+
+    const POOL: &str = "- {name: train, machine: Standard_NC4as_T4_v3, nodes: {count: 2}}";
+
+    fn texts(command: &Command) -> String {
+        let text = |word: &Word| match word {
+            Word::Text(text) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        command.0.iter().map(text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_cluster_is_born_with_its_first_pool_without_gpus() {
+        let made = provision(&with_pools(POOL));
+        let kinds: Vec<_> = made
+            .resources
+            .iter()
+            .map(|resource| {
+                (
+                    resource.kind.name,
+                    resource.name.as_str(),
+                    resource.script.as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                ("resource group", "demo", "cluster"),
+                ("AKS cluster", "demo", "cluster"),
+                ("AKS node pool", "system", "pool-system"),
+                ("AKS node pool", "train", "pool-train"),
+            ]
+        );
+        assert_eq!(
+            texts(&made.resources[1].create[0]),
+            "az aks create --subscription 00000000-1111-2222-3333-444444444444 --resource-group demo \
+             --name demo --location eastus --kubernetes-version 1.34 --tier standard \
+             --k8s-support-plan KubernetesOfficial --enable-managed-identity --no-ssh-key --yes \
+             --network-plugin azure --network-plugin-mode overlay --output none \
+             --enable-oidc-issuer --enable-workload-identity \
+             --nodepool-name system --node-vm-size Standard_D4s_v5 --os-sku Ubuntu --node-count 2 \
+             --node-osdisk-size 100 --nodepool-labels gpuc.dev/pool=system"
+        );
+        let fields = made.resources[2].fields.iter();
+        let modes = fields.filter(|field| field.kind.name == "mode");
+        assert_eq!(
+            modes.map(|field| &field.want).collect::<Vec<_>>(),
+            [&json!("System")]
+        );
+    }
+
+    #[test]
+    fn a_cluster_that_is_there_gets_pools_only() {
+        let made = provision(&with_cluster("{existing: {name: ml_prod}}", POOL));
+        assert_eq!(made.resources.len(), 2);
+        assert!(
+            made.resources
+                .iter()
+                .all(|it| it.kind.name == "AKS node pool")
+        );
+        let Credentials::Fetch(fetch) = &made.credentials else {
+            panic!("AKS has a command for credentials");
+        };
+        assert!(texts(fetch).ends_with("--name ml_prod --overwrite-existing"));
+    }
+
+    #[test]
+    fn the_premium_tier_is_for_long_term_support() {
+        let made = provision(&with_cluster(
+            "{create: {tier: premium, workloadIdentity: false}}",
+            POOL,
+        ));
+        let create = texts(&made.resources[1].create[0]);
+        assert!(create.contains("--tier premium --k8s-support-plan AKSLongTermSupport"));
+        assert!(!create.contains("oidc"));
+    }
+
+    #[test]
+    fn every_command_names_the_subscription() {
+        let made = provision(&with_pools(POOL));
+        for resource in &made.resources {
+            let updates = resource.fields.iter().flat_map(|field| &field.update);
+            let commands = resource
+                .create
+                .iter()
+                .chain(&resource.delete)
+                .chain(updates);
+            for command in commands.chain([&resource.observe.command]) {
+                let flag = Word::Text("--subscription".to_owned());
+                assert!(command.0.contains(&flag), "{command:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The script that prepares the hosts of a pool: `cloud/host-<pool>.sh`.
+
+use gpuc_schema::config::{Distribution, DriverOwner};
+use gpuc_schema::gpu::{Basis, GpuArchitecture};
+
+use super::os;
+use crate::model::{Pool, PoolGpus};
+use crate::node::Origin;
+use crate::plan::{Contents, File};
+use crate::shell::quote;
+
+/// What every host's script does; the values stand before it.
+const SCRIPT: &str = include_str!("host.sh");
+
+/// The long-term support branch that drives every card from Pascal on, V100 and P100 for the last time.
+///
+/// Source: docs.nvidia.com/datacenter/tesla/drivers, 2026-11: R580 is supported until 2028-08.
+const DEFAULT_BRANCH: u16 = 580;
+
+/// The script for a pool whose driver the hosts' package manager installs.
+pub(super) fn file(pool: &Pool, kubernetes: Distribution) -> Option<File> {
+    let gpus = pool.gpus.sure().as_ref()?;
+    if pool.driver.value != DriverOwner::Host {
+        return None;
+    }
+    // A family that NVIDIA has no repository for is not among the facts, so a rule refuses it.
+    let distribution = os::distribution(pool.os.value)?;
+    let head = values(pool, gpus, distribution, kubernetes).into_iter();
+    let head: Vec<_> = head
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let head = head.join("\n");
+    Some(File {
+        path: format!("host-{}.sh", pool.name),
+        contents: Contents::Script(format!("{head}\n\n{SCRIPT}")),
+        origin: Origin::rule(
+            [pool.name.span, pool.driver.span, gpus.chosen],
+            "the hosts of a pool with GPUs get NVIDIA's driver and container toolkit",
+        ),
+    })
+}
+
+/// The variables of the script, each value a word of the shell.
+fn values(
+    pool: &Pool,
+    gpus: &PoolGpus,
+    distribution: &str,
+    kubernetes: Distribution,
+) -> Vec<(&'static str, String)> {
+    let model = gpus.model;
+    let version = pool.driver_version.as_ref();
+    let version = version.map_or_else(|| default_branch(gpus), |version| version.value.clone());
+    vec![
+        ("pool", quote(&pool.name)),
+        (
+            "hosts",
+            array(pool.written.hosts.iter().map(|host| host.as_str())),
+        ),
+        ("distribution", quote(distribution)),
+        (
+            "architecture",
+            quote(if model.arm64_host {
+                "aarch64"
+            } else {
+                "x86_64"
+            }),
+        ),
+        ("kubernetes", quote(kubernetes_word(kubernetes))),
+        ("driver_version", quote(&version)),
+        ("kernel_modules", quote(kernel_modules(gpus))),
+        ("nvlink_subnet", quote(yes_no(needs_nvlink_subnet(gpus)))),
+        ("gpus_per_node", quote(&gpus.per_node.to_string())),
+        ("gpu_products", array(model.products.iter().copied())),
+        (
+            "gpu_products_known",
+            quote(yes_no(model.product_basis <= Basis::Documented)),
+        ),
+    ]
+}
+
+/// The newest branch that is supported for long, unless the card wants an older or newer one.
+fn default_branch(gpus: &PoolGpus) -> String {
+    let model = gpus.model;
+    let newest = model.max_driver_branch.unwrap_or(u16::MAX);
+    let branch = DEFAULT_BRANCH.min(newest).max(model.min_driver_branch);
+    branch.to_string()
+}
+
+/// The open kernel modules drive Turing and later; Blackwell has no others.
+///
+/// Source: NVIDIA/open-gpu-kernel-modules README; developer.nvidia.com/blog, «NVIDIA Transitions Fully Towards
+/// Open-Source GPU Kernel Modules», 2024-07.
+fn kernel_modules(gpus: &PoolGpus) -> &'static str {
+    if gpus.model.architecture >= GpuArchitecture::Turing {
+        "open"
+    } else {
+        "proprietary"
+    }
+}
+
+/// Whether a subnet manager configures the switches between the cards: eight cards of fifth-generation links on a board.
+/// Older switches are seen on the PCI bus, and the script looks for them there. Racks with a Grace CPU run all of this in
+/// the switch trays.
+///
+/// Source: docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide, 2026-11.
+fn needs_nvlink_subnet(gpus: &PoolGpus) -> bool {
+    gpus.model.compute_capability.major == 10 && !gpus.model.arm64_host && gpus.per_node >= 8
+}
+
+fn kubernetes_word(distribution: Distribution) -> &'static str {
+    match distribution {
+        Distribution::Kubeadm => "kubeadm",
+        Distribution::K3s => "k3s",
+        Distribution::Rke2 => "rke2",
+    }
+}
+
+fn yes_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+fn array<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<_> = words.map(quote).collect();
+    format!("({})", words.join(" "))
+}

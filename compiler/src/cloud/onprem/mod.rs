@@ -1,0 +1,353 @@
+//! Machines of the user's own, with a Kubernetes that already runs.
+//!
+//! gpuc makes no machine and no cluster here. It writes a script that prepares each host, and one that labels and taints
+//! the nodes of a pool.
+
+mod host;
+mod os;
+mod pool;
+mod rules;
+
+use gpuc_schema::config::{
+    Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, OnPrem as Section,
+};
+
+use super::machine::Machine;
+use super::{Cloud, Facts, MachineName, NameRule};
+use crate::check::{Checked, Rule};
+use crate::model::{Cluster, Label, Pool, PoolTaint};
+use crate::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind};
+
+/// Hosts of the user's.
+#[derive(Debug)]
+pub struct OnPrem;
+
+static FACTS: Facts = Facts {
+    key: "onPrem",
+    name: "Kubernetes on premises",
+    autoscalers: &[Autoscaler::None],
+    os: os::OS,
+    makes_machines: false,
+    machine_word: "host",
+    pool_name: NameRule {
+        words: "lower-case letters, digits and -, starting and ending with a letter or digit",
+        max: 63,
+        allows: is_dns_label,
+        source: "kubernetes.io/docs/concepts/overview/working-with-objects/labels: the name is a label's value",
+    },
+    cluster_name: NameRule {
+        words: "lower-case letters, digits and -, starting and ending with a letter or digit",
+        max: 63,
+        allows: is_dns_label,
+        source: "kubernetes.io/docs/concepts/overview/working-with-objects/names: RFC 1123 labels",
+    },
+    taint_needs_value: None,
+    reserved_prefixes: &[],
+    drivers: &[
+        DriverOwner::Host,
+        DriverOwner::Preinstalled,
+        DriverOwner::Operator,
+    ],
+    plugins: &[
+        DevicePlugin::Gpuc,
+        DevicePlugin::Nvidia,
+        DevicePlugin::Operator,
+    ],
+    // kubernetes.io/docs/setup/best-practices/cluster-large, 2026-11: no more than 5000 nodes in a cluster.
+    max_nodes: 5000,
+    capacities: &["onDemand"],
+    template_resources: false,
+};
+
+impl Cloud for OnPrem {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::OnPrem(_))
+    }
+
+    fn machines(&self) -> Vec<&'static Machine> {
+        Vec::new()
+    }
+
+    fn machine(&self, _name: &str) -> Option<&'static Machine> {
+        None
+    }
+
+    fn machine_name(&self, _name: &str) -> MachineName {
+        MachineName::Impossible
+    }
+
+    /// gpuc's script for the host, whoever advertises the GPUs.
+    fn default_driver(&self, _plugin: DevicePlugin) -> DriverOwner {
+        DriverOwner::Host
+    }
+
+    fn labels(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<Label> {
+        Vec::new()
+    }
+
+    fn taints(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<PoolTaint> {
+        Vec::new()
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
+    }
+
+    fn resources(&self) -> &'static [&'static ResourceKind] {
+        static RESOURCES: &[&ResourceKind] = &[&pool::NODE];
+        RESOURCES
+    }
+
+    fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
+        let section = section(cluster);
+        let context = &section.context.value;
+        let pools = || cluster.pools.iter();
+        Provisioning {
+            tools: vec!["kubectl", "jq"],
+            identity: vec![IdentityCheck {
+                what: "kubeconfig context",
+                ask: Command::new(["kubectl", "config", "get-contexts", context, "-o", "name"]),
+                want: context.clone(),
+                otherwise: "set KUBECONFIG to the kubeconfig that has this context".to_owned(),
+            }],
+            resources: pools()
+                .filter(|pool| !pool.is_existing())
+                .flat_map(|pool| pool::resources(pool, context))
+                .collect(),
+            credentials: Credentials::Context(context.clone()),
+            files: pools()
+                .filter_map(|pool| host::file(pool, section.distribution.value))
+                .collect(),
+        }
+    }
+}
+
+/// The user's section of the file.
+fn section(cluster: &Cluster) -> &Section {
+    match &cluster.written.cloud.value {
+        CloudSection::OnPrem(section) => section,
+        _ => unreachable!("this cloud owns `onPrem` alone"),
+    }
+}
+
+/// Lower-case letters, digits and `-`, with a letter or digit at both ends. Its length is another question.
+fn is_dns_label(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let ends = |c: Option<char>| c.is_some_and(|c| c != '-' && inner(c));
+    ends(text.chars().next()) && ends(text.chars().next_back()) && text.chars().all(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::check::check;
+    use crate::diag::Report;
+    use crate::plan::{Contents, Word};
+    use crate::resolve::{Choices, resolve};
+
+    /// A cluster of these pools, and what there is to say of it.
+    fn cluster(distribution: &str, pools: &Value) -> (Cluster, Report) {
+        let config = json!({
+            "apiVersion": "gpuc.dev/v1alpha1",
+            "kind": "GpuCluster",
+            "metadata": {"name": "lab"},
+            "kubernetes": {"version": "1.34"},
+            "cloud": {"onPrem": {"context": "it's lab", "distribution": distribution}},
+            "stack": {"runtimeImage": "registry.example.com/gpuc-runtime:0.1.0"},
+            "nodePools": pools,
+        });
+        let config: GpuCluster = serde_json::from_value(config).expect("the test's own file");
+        let mut report = Report::default();
+        let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);
+        (cluster, report)
+    }
+
+    fn provision(distribution: &str, pools: &Value) -> Provisioning {
+        let (cluster, mut report) = cluster(distribution, pools);
+        let checked = check(&cluster, &mut report);
+        let checked = checked.unwrap_or_else(|| panic!("{:?}", report.diagnostics()));
+        OnPrem.provision(&checked)
+    }
+
+    /// The names of what this cloud's own rules find.
+    fn codes(pools: &Value) -> Vec<&'static str> {
+        let (cluster, mut report) = cluster("kubeadm", pools);
+        for rule in OnPrem.rules() {
+            (rule.run)(&cluster, &mut report);
+        }
+        let found = report.diagnostics().iter();
+        found.map(|found| found.code.name).collect()
+    }
+
+    fn script(provisioning: &Provisioning) -> &str {
+        match &provisioning.files[0].contents {
+            Contents::Script(text) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_host_gets_the_labels_and_taints_of_its_pool() {
+        let made = provision(
+            "kubeadm",
+            &json!([{
+                "name": "train", "gpu": {"model": "A30", "perNode": 4}, "hosts": ["dgx-1", "dgx-2"],
+                "nodes": {"count": 2}, "dedicatedTo": "research", "labels": {"rack": "a"},
+                "taints": [{"key": "sku", "effect": "PreferNoSchedule"}],
+            }]),
+        );
+        let names: Vec<_> = made.resources.iter().map(|made| &*made.name).collect();
+        assert_eq!(names, ["dgx-1", "dgx-2"]);
+        let node = &made.resources[1];
+        assert_eq!(node.script, "pool-train");
+        assert_eq!(
+            node.observe.command,
+            Command::new([
+                "kubectl",
+                "--context",
+                "it's lab",
+                "get",
+                "node",
+                "dgx-2",
+                "--output",
+                "json"
+            ])
+        );
+        let labels =
+            json!({"gpuc.dev/dedicated-to": "research", "gpuc.dev/pool": "train", "rack": "a"});
+        assert_eq!(node.fields[0].want, labels);
+        let taints = json!([
+            {"key": "gpuc.dev/dedicated-to", "value": "research", "effect": "NoSchedule"},
+            {"key": "sku", "value": "", "effect": "PreferNoSchedule"},
+        ]);
+        assert_eq!(node.fields[1].want, taints);
+        for field in &node.fields {
+            assert!(matches!(field.update[0].0.last(), Some(Word::Observed(_))));
+        }
+        let annotation = "gpuc.dev/taints=gpuc.dev/dedicated-to:NoSchedule,sku:PreferNoSchedule";
+        let last = node.fields[1].update[1].0.last();
+        assert_eq!(last, Some(&Word::Text(annotation.to_owned())));
+        assert_eq!(made.identity[0].want, "it's lab");
+    }
+
+    #[test]
+    fn a_host_is_prepared_for_its_card() {
+        for (model, count, lines) in [
+            (
+                "h100-sxm5-80gb",
+                8,
+                [
+                    "driver_version=580",
+                    "kernel_modules=open",
+                    "nvlink_subnet=no",
+                ],
+            ),
+            (
+                "b200-sxm6-180gb",
+                8,
+                [
+                    "driver_version=580",
+                    "kernel_modules=open",
+                    "nvlink_subnet=yes",
+                ],
+            ),
+            (
+                "v100-sxm2-16gb",
+                8,
+                [
+                    "driver_version=580",
+                    "kernel_modules=proprietary",
+                    "nvlink_subnet=no",
+                ],
+            ),
+            (
+                "gb200-186gb",
+                4,
+                [
+                    "architecture=aarch64",
+                    "kernel_modules=open",
+                    "nvlink_subnet=no",
+                ],
+            ),
+        ] {
+            let made = provision(
+                "rke2",
+                &json!([{
+                    "name": "gpu", "gpu": {"model": model, "perNode": count}, "hosts": ["a", "b"],
+                    "nodes": {"count": 2},
+                }]),
+            );
+            assert_eq!(made.files[0].path, "host-gpu.sh");
+            let script = script(&made);
+            for line in lines.into_iter().chain(["kubernetes=rke2", "hosts=(a b)"]) {
+                assert!(script.lines().any(|found| found == line), "{model}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_hosts_with_gpus_whose_driver_is_ours_are_prepared() {
+        let pools = json!([
+            {"name": "cpu", "hosts": ["a"], "nodes": {"count": 1}},
+            {"name": "own", "hosts": ["b"], "nodes": {"count": 1},
+             "gpu": {"model": "L4", "perNode": 1}, "stack": {"driver": "preinstalled"}},
+            {"name": "hand", "nodes": {"count": 3}, "existing": {"selector": {"rack": "b"}},
+             "gpu": {"model": "L4", "perNode": 1}},
+        ]);
+        let made = provision("kubeadm", &pools);
+        let files: Vec<_> = made.files.iter().map(|file| &*file.path).collect();
+        assert_eq!(files, ["host-hand.sh"]);
+        let names: Vec<_> = made.resources.iter().map(|made| &*made.name).collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_hosts_cannot_be_is_refused() {
+        let pool = |change: Value| {
+            let mut pool = json!({"name": "gpu", "gpu": {"model": "L4", "perNode": 1}, "hosts": ["a"], "nodes": {"count": 1}});
+            for (key, value) in change.as_object().expect("a change is a map") {
+                pool[key] = value.clone();
+            }
+            pool
+        };
+        for (change, code) in [
+            (json!({"hosts": []}), "hosts-missing"),
+            (
+                json!({"hosts": ["a", "a"], "nodes": {"count": 2}}),
+                "host-twice",
+            ),
+            (json!({"hosts": ["-a"]}), "host-name-invalid"),
+            (json!({"nodes": {"count": 3}}), "nodes-not-hosts"),
+            (json!({"nodes": {"min": 1, "max": 2}}), "nodes-not-fixed"),
+            (
+                json!({"existing": {"selector": {"a": "b"}}}),
+                "existing-with-hosts",
+            ),
+            (json!({"machine": "dgx"}), "key-needs-machines"),
+            (json!({"zones": ["a"]}), "key-needs-machines"),
+            (json!({"subnets": ["a"]}), "key-needs-machines"),
+            (json!({"capacity": {"spot": {}}}), "key-needs-machines"),
+            (json!({"network": {"efa": {}}}), "key-needs-machines"),
+            (
+                json!({"network": {"placement": "compact"}}),
+                "key-needs-machines",
+            ),
+            (json!({"maxPods": 64}), "key-needs-machines"),
+            (json!({"tags": {"a": "b"}}), "key-needs-machines"),
+            (json!({"upgrade": {"maxSurge": 1}}), "key-needs-machines"),
+        ] {
+            assert_eq!(codes(&json!([pool(change.clone())])), [code], "{change}");
+        }
+        assert!(codes(&json!([pool(json!({}))])).is_empty());
+        let twice = json!([pool(json!({})), pool(json!({"name": "other"}))]);
+        assert_eq!(codes(&twice), ["host-twice"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! The phases, one after the other: from a document to the files that become of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gpuc_schema::config::{DevicePlugin, DriverOwner, GpuCluster};
+
+use crate::audit::audit;
+use crate::check;
+use crate::decode;
+use crate::diag::{self, Levels, Report};
+use crate::emit::emit;
+use crate::load::Loaded;
+use crate::lock::{self, ChartPin, Lock, Pins};
+use crate::lower::lower;
+use crate::model::{Cluster, MachineType};
+use crate::plan::Plan;
+use crate::resolve::{Choices, resolve};
+use crate::tree::Tree;
+
+/// What a run wants beside the input.
+pub struct Options<'o> {
+    /// What the user is stricter about.
+    pub levels: Levels,
+    /// What was chosen before for the cluster of this name; a choice that still fits is kept.
+    pub choices: &'o (dyn Fn(&str) -> Choices + Sync),
+}
+
+/// Everything that is known of one document; later parts are missing where earlier ones have errors.
+pub struct Compilation {
+    /// The document.
+    pub loaded: Loaded,
+    /// What the user wrote.
+    pub config: Option<Arc<GpuCluster>>,
+    /// What gpuc understands of it.
+    pub cluster: Option<Cluster>,
+    /// What to do.
+    pub plan: Option<Plan>,
+    /// The files, and their lock.
+    pub output: Option<(Tree, Lock)>,
+    /// What there is to say.
+    pub report: Report,
+}
+
+/// Compiles one document.
+pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
+    let mut report = Report::default();
+    let config = decode::cluster(&loaded.root, &mut report).map(Arc::new);
+    let mut compilation = Compilation {
+        loaded,
+        cluster: None,
+        plan: None,
+        output: None,
+        report: Report::default(),
+        config,
+    };
+    let Some(config) = compilation.config.clone() else {
+        compilation.report = report;
+        return compilation;
+    };
+    // Without the cloud nearly every other name would be judged by the wrong facts.
+    if !config.cloud.span.is_written() || report.is_poisoned_at(config.cloud.span) {
+        compilation.report = report;
+        return compilation;
+    }
+    let choices = (options.choices)(&config.metadata.name);
+    let cluster = resolve(Arc::clone(&config), &choices, &mut report);
+    let checked = check::check(&cluster, &mut report);
+    gate(&config, &options.levels, &mut report);
+    if let Some(checked) = checked
+        && !report.has_errors()
+    {
+        let audited = audit(lower(&checked), &checked);
+        let tree = emit(&audited);
+        let lock = Lock::of(&tree, input_digest(&config), pins(&checked, &audited));
+        compilation.output = Some((tree, lock));
+        compilation.plan = Some(audited.into_plan());
+    }
+    compilation.cluster = Some(cluster);
+    compilation.report = report;
+    compilation
+}
+
+/// Applies `allow:` and `--deny`, and speaks up about an `allow:` that nothing needed.
+fn gate(config: &GpuCluster, levels: &Levels, report: &mut Report) {
+    let words: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
+    let used = diag::apply(report.diagnostics_mut(), &words, levels);
+    let mut unused = Report::default();
+    check::allow_unused(config, &used, &mut unused);
+    diag::apply(unused.diagnostics_mut(), &words, levels);
+    report.append(unused);
+}
+
+/// The digest of what the user means: comments, order and layout of the file do not count.
+fn input_digest(config: &GpuCluster) -> String {
+    let json = serde_json::to_vec(config).expect("the schema's types serialise to JSON");
+    lock::digest(&json)
+}
+
+fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
+    let charts = plan.releases.iter().map(|release| {
+        let pin = ChartPin {
+            chart: release.chart.name.to_owned(),
+            repository: release.chart.repository.to_owned(),
+            version: release.chart.version.to_owned(),
+        };
+        (release.name.clone(), pin)
+    });
+    let of_charts = plan
+        .releases
+        .iter()
+        .flat_map(|release| release.chart.images);
+    let of_charts = of_charts.map(|image| (*image).to_owned());
+    let of_pools = cluster.gpu_pools().flat_map(|(pool, _)| {
+        let runtime = pool.runtime_image.as_ref();
+        let runtime = runtime.filter(|_| pool.plugin.value == DevicePlugin::Gpuc);
+        let driver = pool.driver_image.as_ref();
+        let driver = driver.filter(|_| pool.driver.value == DriverOwner::DaemonSet);
+        runtime.into_iter().chain(driver)
+    });
+    let of_pools = of_pools.map(|image| image.value.clone());
+    let picked = cluster
+        .pools
+        .iter()
+        .filter(|pool| pool.written.machine.is_none());
+    let machines: BTreeMap<_, _> = picked
+        .filter_map(|pool| match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                Some((pool.name.value.clone(), machine.name.to_owned()))
+            }
+            _ => None,
+        })
+        .collect();
+    Pins {
+        charts: charts.collect(),
+        images: of_charts.chain(of_pools).collect(),
+        machines,
+    }
+}

@@ -1,0 +1,411 @@
+//! Decoding, from text to findings.
+
+use std::fmt::Write;
+
+use gpuc_schema::config::{Capacity, CloudSection, Sharing};
+use proptest::prelude::*;
+
+use super::*;
+use crate::diag::Diagnostic;
+use crate::load::{Files, load};
+use crate::source::{Sources, Span};
+use crate::{load, yaml};
+
+const HEAD: &str = "\
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: \"1.34\"}
+cloud: {onPrem: {context: demo}}
+";
+const POOL: &str = "nodePools:\n  - {name: gpu, nodes: {count: 1}}\n";
+
+fn run(text: &str) -> (Option<GpuCluster>, Vec<Diagnostic>, Sources) {
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let world = Files::one("gpu-cluster.yaml", text);
+    let loaded = load(&world, "gpu-cluster.yaml", &mut sources, &mut report);
+    let clusters: Vec<Option<GpuCluster>> = loaded
+        .iter()
+        .map(|document| cluster(&document.root, &mut report))
+        .collect();
+    let found = report.diagnostics().to_vec();
+    (clusters.into_iter().next().flatten(), found, sources)
+}
+
+/// Every finding as code, place, message and help.
+fn check(text: &str, expected: &[&str]) -> Option<GpuCluster> {
+    let (cluster, found, sources) = run(text);
+    let lines: Vec<String> = found.iter().map(|found| line(found, &sources)).collect();
+    assert_eq!(lines, expected);
+    cluster
+}
+
+fn line(found: &Diagnostic, sources: &Sources) -> String {
+    let (_, position) = sources.locate(found.primary.span).expect("a place");
+    let mut line = format!(
+        "{} {}:{}: {}",
+        &found.code.id[4..],
+        position.line,
+        position.column,
+        found.message
+    );
+    for label in &found.labels {
+        let (_, position) = sources.locate(label.span).expect("a place");
+        write!(
+            line,
+            "; {}:{} {}",
+            position.line, position.column, label.text
+        )
+        .expect("text");
+    }
+    if let Some(help) = &found.help {
+        write!(line, "; help: {help}").expect("text");
+    }
+    line
+}
+
+/// The text with every fix applied.
+fn fixed(text: &str, found: &[Diagnostic]) -> String {
+    let fixes = found.iter().filter_map(|found| found.fix.as_ref());
+    let mut edits: Vec<(Span, &str)> = fixes
+        .flat_map(|fix| fix.edits.iter().map(|edit| (edit.span, edit.text.as_str())))
+        .collect();
+    edits.sort_unstable();
+    let mut text = text.to_owned();
+    for (span, replacement) in edits.into_iter().rev() {
+        text.replace_range(span.start as usize..span.end as usize, replacement);
+    }
+    text
+}
+
+#[test]
+fn a_whole_cluster_is_decoded_with_its_places() {
+    let text = format!(
+        "{HEAD}nodePools:\n  - name: gpu\n    nodes: {{min: 0, max: 4}}\n    capacity: {{spot: {{maxPrice: -1}}}}\n    labels: {{a.b/c: \"1\"}}\n"
+    );
+    let (cluster, found, sources) = run(&text);
+    assert!(found.is_empty(), "{found:?}");
+    let cluster = cluster.expect("a cluster");
+    assert!(
+        matches!(&cluster.cloud.value, CloudSection::OnPrem(cloud) if *cloud.context == "demo")
+    );
+    let pool = &cluster.node_pools[0];
+    assert_eq!(sources.text(pool.name.span), "gpu");
+    assert_eq!(sources.text(pool.nodes.span), "{min: 0, max: 4}");
+    assert_eq!(
+        sources.text(pool.nodes.max.as_ref().expect("max").span),
+        "4"
+    );
+    assert!(matches!(pool.capacity.value, Capacity::Spot(_)));
+    assert!(matches!(pool.sharing.value, Sharing::None) && !pool.sharing.span.is_written());
+    let (key, value) = pool.labels.iter().next().expect("a label");
+    assert_eq!(
+        (sources.text(key.span), sources.text(value.span)),
+        ("a.b/c", "\"1\"")
+    );
+    assert!(
+        sources.text(pool.span).starts_with("name: gpu")
+            && sources.text(pool.span).ends_with("\"1\"}")
+    );
+}
+
+#[test]
+fn every_error_is_found_in_one_run() {
+    let text = "\
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: 7}
+kubernets: {version: \"1.34\"}
+cloud: {onPrem: {context: demo}, aws: {}}
+queueing: keue
+nodePools:
+  - name: a
+    nodes: {count: four}
+    sharing: {mig: {strategy: mixd, perGpu: []}}
+    capacity: spot
+    gpu: {model: L4}
+  - nodez: {count: 1}
+    diskGib: 4294967296
+    gpu: {}
+";
+    check(
+        text,
+        &[
+            "0103 4:1: the document has no key `kubernets`; help: did you mean `kubernetes`? The keys here are `apiVersion`, `kind`, `metadata`, `base`, `allow`, `kubernetes`, `cloud`, `autoscaler`, `stack`, `nodePools`, `teams`, `queueing`, `monitoring`, `workloads`, `notebooks` and `gitops`",
+            "0101 3:18: `metadata.name` needs text, not `7`; help: quote it: `\"7\"`",
+            "0105 5:8: `cloud` can be only one of `onPrem` and `aws`; 5:9 `onPrem` is chosen here; 5:34 and `aws` here; help: keep one of them",
+            "0104 6:11: `queueing` cannot be `keue`; help: did you mean `kueue`? The values are `none` and `kueue`",
+            "0101 9:20: `nodePools[0].nodes.count` needs a whole number, not the text `four`",
+            "0104 10:31: `nodePools[0].sharing.mig.strategy` cannot be `mixd`; help: did you mean `mixed`? The values are `single` and `mixed`",
+            "0105 11:15: `nodePools[0].capacity` is `spot` without its settings; help: write `spot:` with its settings below, `{spot: {}}` if there are none",
+            "0106 12:5: `nodePools[0].gpu` lacks the key `perNode`; help: add `perNode:`",
+            "0103 13:5: `nodePools[1]` has no key `nodez`; help: did you mean `nodes`? The keys here are `name`, `machine`, `gpu`, `nodes`, `zones`, `subnets`, `hosts`, `capacity`, `network`, `os`, `diskGib`, `maxPods`, `sharing`, `labels`, `taints`, `dedicatedTo`, `tags`, `upgrade`, `existing` and `stack`",
+            "0106 13:5: `nodePools[1]` lacks the key `name`; help: add `name:`",
+            "0102 14:14: `nodePools[1].diskGib` needs a whole number from 0 to 4294967295, not `4294967296`",
+            "0106 15:5: `nodePools[1].gpu` lacks the key `model`; help: add `model:`",
+            "0106 15:5: `nodePools[1].gpu` lacks the key `perNode`; help: add `perNode:`",
+        ],
+    )
+    .expect("a cluster with made-up parts");
+}
+
+#[test]
+fn values_of_another_type_come_with_what_to_write() {
+    let one = |line: &str, expected: &str| {
+        check(&format!("{HEAD}{POOL}{line}\n"), &[expected]);
+    };
+    one(
+        "monitoring: {dashboards: yes}",
+        "0101 8:26: `monitoring.dashboards` needs `true` or `false`, not the text `yes`; help: write `true`",
+    );
+    one(
+        "monitoring: {alerts: {temperatureCelsius: 0105}}",
+        "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not `0105`; help: YAML 1.2 reads it as 105 and YAML 1.1 as 69: write `105`, or `0o105` for 69",
+    );
+    one(
+        "monitoring: {alerts: {temperatureCelsius: 1e2}}",
+        "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not `1e2`; help: write `100`",
+    );
+    one(
+        "monitoring: {alerts: {temperatureCelsius: 1_00}}",
+        "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not the text `1_00`; help: write `100`",
+    );
+    one(
+        "monitoring: {alerts: {temperatureCelsius: \"90\"}}",
+        "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not the text `90`; help: write `90`",
+    );
+    one(
+        "monitoring: {alerts: [90]}",
+        "0101 8:22: `monitoring.alerts` needs a mapping, not a list; help: write its keys without `-`",
+    );
+    one(
+        "base:\nstack:",
+        "0101 9:6: `stack` needs a mapping, not nothing; help: write its keys indented below, `{}` for none of them, or leave the key out",
+    );
+    one(
+        "stack: {driverVersion: [580]}",
+        "0101 8:24: `stack.driverVersion` needs text, not a list; help: write `580` alone, not as a list",
+    );
+    one(
+        "allow: machine-unknown",
+        "0101 8:8: `allow` needs a list, not the text `machine-unknown`; help: write `[machine-unknown]`",
+    );
+    one(
+        "queueing: {kueue: {}}",
+        "0105 8:11: `queueing`: `kueue` has no settings; help: write `kueue` alone",
+    );
+    one(
+        "queueing: [kueue]",
+        "0101 8:11: `queueing` needs one value, not a list; help: write one of `none` and `kueue`, not a list",
+    );
+    one(
+        "gitops: {}",
+        "0105 8:9: `gitops` chooses nothing; help: write one of `flux` and `argocd`",
+    );
+    one(
+        "workloads: [{name: a, job: {image: b, cpu: true}}]",
+        "0101 8:44: `workloads[0].job.cpu` needs a quantity such as 400, 500m or 4Ti, not `true`",
+    );
+    one(
+        "workloads: [{name: a, job: {image: b, cpu: [1]}}]",
+        "0101 8:44: `workloads[0].job.cpu` needs a quantity such as 400, 500m or 4Ti, not a list; help: write `1` alone, not as a list",
+    );
+}
+
+#[test]
+fn aliases_show_both_places_and_are_reported_once() {
+    check(
+        &format!(
+            "{HEAD}nodePools:\n  - {{name: a, nodes: &n {{count: x}}}}\n  - {{name: b, nodes: *n}}\n  - {{name: *n, nodes: *n}}\n"
+        ),
+        &[
+            "0101 7:33: `nodePools[0].nodes.count` needs a whole number, not the text `x`",
+            "0101 9:12: `nodePools[2].name` needs text, not a mapping; 7:25 the value comes from here",
+        ],
+    );
+    check(
+        &format!("{HEAD}nodePools:\n  - {{name: b, nodes: *n}}\n"),
+        &["0006 7:22: no anchor `&n` stands before the alias `*n`"],
+    );
+}
+
+#[test]
+fn other_documents_are_called_what_they_are() {
+    let help = "help: a cluster starts with `apiVersion: gpuc.dev/v1alpha1` and `kind: GpuCluster`";
+    check(
+        "apiVersion: apps/v1\nkind: Deployment\n",
+        &[&format!(
+            "0107 2:7: this is a Kubernetes `Deployment` (`apps/v1`), not a GPU cluster; {help}"
+        )],
+    );
+    check(
+        "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n",
+        &[&format!(
+            "0107 2:7: this is eksctl's `ClusterConfig` (`eksctl.io/v1alpha5`), not a GPU cluster; {help}"
+        )],
+    );
+    check(
+        "[1]\n",
+        &[&format!(
+            "0107 1:1: this is a list, not a GPU cluster; {help}"
+        )],
+    );
+    let old = HEAD.replace("v1alpha1", "v1");
+    check(
+        &format!("{old}{POOL}"),
+        &["0104 1:13: `apiVersion` cannot be `gpuc.dev/v1`; help: write `gpuc.dev/v1alpha1`"],
+    );
+}
+
+#[test]
+fn later_findings_on_made_up_values_are_dropped() {
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let world = Files::one(
+        "a",
+        &format!("{HEAD}nodePools:\n  - {{name: 7, nodes: {{count: 1}}}}\n"),
+    );
+    let loaded = load(&world, "a", &mut sources, &mut report);
+    let cluster = cluster(&loaded[0].root, &mut report).expect("a cluster");
+    let pool = &cluster.node_pools[0];
+    report
+        .draft(&codes::WRONG_TYPE, pool.name.span, "about a made-up value")
+        .emit();
+    assert_eq!(report.diagnostics().len(), 1);
+    report
+        .draft(&codes::WRONG_TYPE, pool.nodes.span, "about a real one")
+        .emit();
+    assert_eq!(report.diagnostics().len(), 2);
+}
+
+#[test]
+fn a_hundred_problems_are_enough_and_large_files_are_quick() {
+    let mut text = format!("{HEAD}nodePools:\n");
+    for number in 0..3_000 {
+        writeln!(
+            text,
+            "  - {{nam: p{number}, nodes: {{count: x}}, gpu: {{model: 4}}}}"
+        )
+        .expect("text");
+    }
+    let (cluster, found, _) = run(&text);
+    assert!(cluster.is_none());
+    assert_eq!(found.len(), MOST_PROBLEMS);
+    let last = found[99].help.as_deref().expect("help");
+    assert!(
+        last.ends_with("more problems of this document are not shown"),
+        "{last}"
+    );
+}
+
+#[test]
+fn examples_of_the_codes_raise_them_and_fixes_mend_them() {
+    let all = yaml::codes::CODES
+        .iter()
+        .chain(codes::CODES)
+        .chain(load::codes::CODES);
+    for code in all {
+        let (_, found, _) = run(code.bad);
+        assert!(!found.is_empty(), "{} raises nothing", code.id);
+        for found in &found {
+            assert_eq!(found.code.id, code.id, "{}", found.message);
+        }
+        if found.iter().all(|found| found.fix.is_some()) {
+            let (_, left, _) = run(&fixed(code.bad, &found));
+            assert!(left.is_empty(), "{}: {left:?}", code.id);
+        }
+        let (cluster, found, _) = run(code.good);
+        assert!(
+            found.is_empty() && cluster.is_some(),
+            "{}: {found:?}",
+            code.id
+        );
+        for heading in [
+            "### What it checks\n",
+            "### Why it matters\n",
+            "### What to do\n",
+        ] {
+            assert_eq!(code.explain.matches(heading).count(), 1, "{}", code.id);
+        }
+    }
+}
+
+#[test]
+fn fixes_mend_what_they_say() {
+    let text = format!(
+        "{HEAD}queueing:\n  kueue: {{}}\nmonitoring: {{dashboards: \"on\", exporter: DCGM}}\nallow: a-b\nnodePools:\n  - {{nam: 5, nodes: {{count: \"1\"}}, stack: {{driverVersion: 580}}}}\n"
+    );
+    let (_, found, _) = run(&text);
+    assert_eq!(
+        found.iter().filter(|found| found.fix.is_some()).count(),
+        7,
+        "{found:#?}"
+    );
+    let once = fixed(&text, &found);
+    let (_, found, _) = run(&once);
+    let (_, left, _) = run(&fixed(&once, &found));
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn types_with_rules_of_their_own_are_heard() {
+    use std::num::NonZeroU32;
+
+    let parse = |text: &str| {
+        let (mut sources, mut report) = (Sources::default(), Report::default());
+        let id = sources.add("a.yaml", text);
+        let root = yaml::parse(&sources, id, &mut report).remove(0).root;
+        (root, report, sources)
+    };
+    let (root, mut report, sources) = parse("[0, 2, 0]");
+    let numbers = decode::<Vec<NonZeroU32>>(&root, &mut report).expect("numbers");
+    assert_eq!(
+        numbers
+            .iter()
+            .map(|number| number.get())
+            .collect::<Vec<_>>(),
+        [1, 2, 1]
+    );
+    let places = report
+        .diagnostics()
+        .iter()
+        .map(|found| sources.locate(found.primary.span));
+    assert_eq!(
+        places
+            .flatten()
+            .map(|(_, at)| at.column)
+            .collect::<Vec<_>>(),
+        [2, 8]
+    );
+
+    let (root, mut report, _) = parse("a");
+    assert!(decode::<i128>(&root, &mut report).is_none());
+    assert!(report.has_errors());
+    let (root, mut report, _) = parse("{a: [1, x, {b: 1.5}], c: ~}");
+    let json = decode::<serde_json::Value>(&root, &mut report).expect("JSON");
+    assert_eq!(
+        json,
+        serde_json::json!({"a": [1, "x", {"b": 1.5}], "c": null})
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,200}") {
+        run(&text);
+    }
+
+    #[test]
+    fn no_change_of_a_good_file_makes_it_panic(
+        code in 0..codes::CODES.len(),
+        at in 0..400usize,
+        length in 0..20usize,
+        new in "[-a-z0-9:{}\\[\\],&*!<~\" \n]{0,12}",
+    ) {
+        let good = codes::CODES[code].good;
+        let at = at.min(good.len());
+        let end = (at + length).min(good.len());
+        let text = format!("{}{new}{}", &good[..at], &good[end..]);
+        let (cluster, found, _) = run(&text);
+        prop_assert!(cluster.is_some() || !found.is_empty());
+    }
+}

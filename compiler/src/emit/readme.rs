@@ -1,0 +1,189 @@
+//! The tree's README, for people.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, context};
+
+use super::helm::values_path;
+use super::script;
+use crate::plan::{Plan, PoolSummary, Release};
+use crate::shell::{is_unseen, quote};
+
+const TEMPLATE: &str = include_str!("readme.md.j2");
+
+/// The README of a cluster.
+pub(super) fn readme(plan: &Plan) -> String {
+    let pools = &plan.summary.pools;
+    let any = |has: fn(&PoolSummary) -> bool| pools.iter().any(has);
+    let context = context! {
+        cluster => plan.cluster.as_str(),
+        summary => Serde(&plan.summary),
+        resources => any(|pool| !pool.resources.is_empty()),
+        taints => any(|pool| !pool.taints.is_empty()),
+        layouts => any(|pool| !pool.layout.is_empty()),
+        scripts => script::has_apply(plan),
+        helm => Serde(plan.releases.iter().map(helm).collect::<Vec<_>>()),
+        manifests => !plan.objects.is_empty(),
+    };
+    let mut environment = Environment::new();
+    let syntax = SyntaxConfig::builder().trim_blocks(true).build();
+    environment.set_syntax(syntax.expect("the delimiters are the usual ones"));
+    environment.add_filter("text", text);
+    environment.add_filter("code", code);
+    environment.add_filter("line", line);
+    environment.add_function("range", range);
+    let rendered = environment.render_str(TEMPLATE, context);
+    squeezed(&rendered.expect("the template is right, which a test shows"))
+}
+
+/// A table's cell, or other text of one line: nothing in it is Markdown.
+fn text(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in line(text).chars() {
+        if matches!(character, '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
+/// A name in a table's cell, to be copied. Where a backtick or a bar is in it, it cannot stand as code.
+fn code(name: &str) -> String {
+    let name = line(name);
+    if name.contains(['`', '|', '\\']) {
+        text(&name)
+    } else {
+        format!("`{name}`")
+    }
+}
+
+/// Text of one line, that does not end the block of code it stands in.
+fn line(text: &str) -> String {
+    let seen = |character| if is_unseen(character) { ' ' } else { character };
+    let text: String = text.chars().map(seen).collect();
+    text.trim_end().replace("```", "` ` `")
+}
+
+fn range(min: u64, max: u64) -> String {
+    if min == max {
+        min.to_string()
+    } else {
+        format!("{min}–{max}")
+    }
+}
+
+/// The command that installs a release.
+fn helm(release: &Release) -> String {
+    let chart = release.chart;
+    let source = match chart.repository.strip_prefix("oci://") {
+        None => format!("{} --repo {}", chart.name, chart.repository),
+        Some(path) if path.ends_with(&format!("/{}", chart.name)) => chart.repository.to_owned(),
+        Some(_) => format!("{}/{}", chart.repository.trim_end_matches('/'), chart.name),
+    };
+    format!(
+        "helm upgrade --install {} {source} --version {} \\\n  --namespace {} --create-namespace --values {}",
+        quote(&release.name),
+        quote(chart.version),
+        quote(&release.namespace),
+        values_path(release),
+    )
+}
+
+/// One empty line where the template leaves several, so that sections may come and go.
+fn squeezed(text: &str) -> String {
+    let mut squeezed = String::new();
+    let mut was_empty = true;
+    for line in text.lines() {
+        let is_empty = line.trim().is_empty();
+        if !(is_empty && was_empty) {
+            squeezed.push_str(line);
+            squeezed.push('\n');
+        }
+        was_empty = is_empty;
+    }
+    squeezed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Credentials, Provisioning, ResourceSummary, Summary};
+
+    fn plan(pools: Vec<PoolSummary>) -> Plan {
+        Plan {
+            cluster: "ml".to_owned(),
+            provisioning: Provisioning {
+                tools: Vec::new(),
+                identity: Vec::new(),
+                resources: Vec::new(),
+                credentials: Credentials::Context("ml".to_owned()),
+                files: Vec::new(),
+            },
+            objects: Vec::new(),
+            releases: Vec::new(),
+            expectations: Vec::new(),
+            summary: Summary {
+                place: "Amazon EKS".to_owned(),
+                kubernetes: "1.34".to_owned(),
+                pools,
+                notes: vec!["a | note\nof <two> lines".to_owned()],
+            },
+        }
+    }
+
+    #[test]
+    fn pools_resources_taints_and_layouts_are_told() {
+        let slices = PoolSummary {
+            name: "slices".to_owned(),
+            machine: "p4d.24xlarge".to_owned(),
+            gpus: "8 x A100-40GB".to_owned(),
+            sharing: "MIG, mixed".to_owned(),
+            layout: vec!["GPUs 0-7: |3g.20gb|".to_owned()],
+            min_nodes: 0,
+            max_nodes: 2,
+            min_gpus: 0,
+            max_gpus: 16,
+            resources: vec![ResourceSummary {
+                name: "nvidia.com/mig-3g.20gb".to_owned(),
+                per_node: 16,
+                min: 0,
+                max: 32,
+            }],
+            taints: vec!["a=b|c:NoSchedule".to_owned()],
+            driver: "the node image".to_owned(),
+            plugin: "gpuc-runtime".to_owned(),
+        };
+        let system = PoolSummary {
+            name: "system".to_owned(),
+            machine: "m7i.xlarge".to_owned(),
+            min_nodes: 2,
+            max_nodes: 2,
+            ..PoolSummary::default()
+        };
+        let text = readme(&plan(vec![slices, system]));
+        for line in [
+            "# ml",
+            "| slices | p4d.24xlarge | 8 x A100-40GB | MIG, mixed | 0–2 | 0–16 | the node image | gpuc-runtime |",
+            "| system | m7i.xlarge | none | – | 2 | 0 | – | – |",
+            "| `nvidia.com/mig-3g.20gb` | slices | 16 | 0–32 |",
+            "| slices | a=b\\|c:NoSchedule |",
+            "GPUs 0-7: |3g.20gb|",
+            "- a \\| note of \\<two\\> lines",
+            "cloud/verify.sh",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}:\n{text}");
+        }
+        assert!(!text.contains("\n\n\n") && !text.contains("apply.sh") && text.ends_with(".\n"));
+    }
+
+    #[test]
+    fn sections_without_anything_to_say_are_left_out() {
+        let mut plan = plan(Vec::new());
+        plan.summary.notes.clear();
+        let text = readme(&plan);
+        for heading in ["## What pods", "## Taints", "## Slices", "## To know"] {
+            assert!(!text.contains(heading), "{heading}:\n{text}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Provisioning to shell scripts, in `cloud/`.
+//!
+//! This part alone knows about quoting, order, and what a script does twice. Clouds say what there shall be.
+
+mod command;
+mod resource;
+mod teardown;
+mod verify;
+
+use super::{GENERATED, name, yaml_file};
+use crate::plan::{Contents, File, IdentityCheck, Plan, Provisioning};
+use crate::shell::{is_unseen, quote};
+use crate::tree::Tree;
+use command::{call, lines};
+
+/// What every script reads.
+const LIBRARY: &str = include_str!("../lib.sh");
+
+/// The scripts of a cluster and the files beside them.
+pub(super) fn emit(plan: &Plan, tree: &mut Tree) {
+    let provisioning = &plan.provisioning;
+    let mut add = |name: &str, text: String| tree.add_script(format!("cloud/{name}.sh"), text);
+    let scripts = resource::scripts(provisioning);
+    for (name, text) in &scripts {
+        add(name, text.clone());
+    }
+    if !scripts.is_empty() {
+        add(
+            "apply",
+            apply(plan, scripts.iter().map(|(name, _)| name.as_str())),
+        );
+        add("teardown", teardown::teardown(plan));
+    }
+    add("verify", verify::verify(plan));
+    tree.add("cloud/lib.sh", format!("{GENERATED}{LIBRARY}"));
+    for file in &provisioning.files {
+        add_file(file, tree);
+    }
+}
+
+/// Whether there is something for scripts to make.
+pub(super) fn has_apply(plan: &Plan) -> bool {
+    !plan.provisioning.resources.is_empty()
+}
+
+fn add_file(file: &File, tree: &mut Tree) {
+    let path = file.path.split('/').map(name::part).collect::<Vec<_>>();
+    let path = format!("cloud/{}", path.join("/"));
+    match &file.contents {
+        Contents::Yaml(node) => tree.add(path, yaml_file(node)),
+        Contents::Script(text) => tree.add_script(path, format!("{}\n{text}", strict(&[]))),
+        Contents::Text(text) => tree.add(path, text.clone()),
+    }
+}
+
+/// The script that runs all others.
+fn apply<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a str>) -> String {
+    let about = format!(
+        "Makes and changes what cluster {} needs, in order.",
+        plan.cluster
+    );
+    let mut text = head(&[&about]);
+    text += &flags(&about);
+    text.push('\n');
+    for script in scripts {
+        text += &format!("say '== {script}'\n\"$here/{script}.sh\" \"$@\"\n");
+    }
+    text
+}
+
+/// The first lines of a script that reads the library: what it is, and that errors end it.
+fn head(about: &[&str]) -> String {
+    let mut head = strict(about);
+    head +=
+        "# shellcheck disable=SC1003,SC2016 # what stands in single quotes is not for the shell\n";
+    head += "here=$(CDPATH='' cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\n";
+    head += "# shellcheck source-path=SCRIPTDIR source=lib.sh\n. \"$here/lib.sh\"\n\n";
+    head
+}
+
+/// The first lines of any script.
+fn strict(about: &[&str]) -> String {
+    let mut head = String::from("#!/usr/bin/env bash\n");
+    for line in about {
+        head += &format!("# {}\n", one_line(line));
+    }
+    head += GENERATED;
+    head += "set -euo pipefail\nexport LC_ALL=C\n";
+    head
+}
+
+/// The call that reads the flags of a script for resources.
+fn flags(about: &str) -> String {
+    let about = one_line(about);
+    format!("resource_flags {} \"$@\"\n", quote(&about))
+}
+
+/// Asks for tools, and whether this is the right account.
+fn preconditions(provisioning: &Provisioning) -> String {
+    let tools = provisioning
+        .tools
+        .iter()
+        .copied()
+        .filter(|tool| *tool != "jq");
+    let mut text = format!("tools jq {}", tools.collect::<Vec<_>>().join(" "));
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    for check in &provisioning.identity {
+        text += &identity(check);
+    }
+    text
+}
+
+fn identity(check: &IdentityCheck) -> String {
+    let words = [check.what, &check.want, &check.otherwise];
+    let mut groups = vec![
+        vec!["identity".to_owned(), quote(words[0]), quote(words[1])],
+        vec![quote(words[2])],
+    ];
+    groups.extend(call(&check.ask, &[]));
+    lines(0, &groups)
+}
+
+/// Text for a comment or a message: whatever is in it, it does not end the line.
+fn one_line(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| if is_unseen(c) { ' ' } else { c })
+        .collect();
+    text.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! The scripts that make and change resources: one for each `script` of theirs.
+
+use serde_json::Value;
+
+use super::command::{call, lines, programs};
+use super::{flags, head, one_line, preconditions};
+use crate::emit::name;
+use crate::plan::{Change, Command, Field, Provisioning, Resource};
+use crate::shell::quote;
+
+/// The scripts by name, in the order they are first named.
+pub(super) fn scripts(provisioning: &Provisioning) -> Vec<(String, String)> {
+    let mut scripts: Vec<(String, Vec<&Resource>)> = Vec::new();
+    for resource in &provisioning.resources {
+        let name = name::part(&resource.script);
+        match scripts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, resources)) => resources.push(resource),
+            None => scripts.push((name, vec![resource])),
+        }
+    }
+    let text =
+        |(name, resources): (String, Vec<&Resource>)| (name, script(provisioning, &resources));
+    scripts.into_iter().map(text).collect()
+}
+
+fn script(provisioning: &Provisioning, resources: &[&Resource]) -> String {
+    let mut about: Vec<&str> = resources
+        .iter()
+        .map(|resource| resource.about.as_str())
+        .collect();
+    about.dedup();
+    let mut text = head(&about);
+    text += &flags(&about.join(" "));
+    text += &preconditions(provisioning);
+    for (index, resource) in resources.iter().enumerate() {
+        let number = index + 1;
+        text += &format!("\nlook_{number}() {{\n{}}}\n", look(resource));
+        text += &format!("\nmake_{number}() {{\n{}}}\n", make(resource));
+    }
+    text += &format!("\ncarry_out {}\n", resources.len());
+    text
+}
+
+/// What people call a resource: its kind and name.
+pub(super) fn title(resource: &Resource) -> String {
+    one_line(&format!("{} {}", resource.kind.name, resource.name))
+}
+
+/// The call that looks at a resource.
+pub(super) fn observe(resource: &Resource) -> String {
+    let words = [
+        "observe".to_owned(),
+        quote(&title(resource)),
+        quote(resource.observe.absent),
+    ];
+    let mut groups = vec![words.to_vec()];
+    groups.extend(call(&resource.observe.command, &[]));
+    lines(2, &groups)
+}
+
+fn look(resource: &Resource) -> String {
+    let fields = resource.fields.iter().map(field);
+    observe(resource) + &fields.collect::<String>()
+}
+
+fn field(field: &Field) -> String {
+    let (change, reason) = match field.kind.change {
+        Change::Replaces { reason } => ("replaces", reason),
+        Change::Rolls { reason } if !field.update.is_empty() => ("rolls", reason),
+        _ if field.update.is_empty() => ("replaces", "no command changes it"),
+        Change::Rolls { .. } => unreachable!("what rolls nodes and has commands is above"),
+        Change::InPlace | Change::Resizes => ("changes", ""),
+    };
+    let name = quote(field.kind.name);
+    let words = ["field", &name, change, &quote(reason)].map(str::to_owned);
+    let wanted = vec![quote(&field.want.to_string())];
+    lines(2, &[words.to_vec(), wanted, vec![quote(field.kind.read)]])
+}
+
+fn make(resource: &Resource) -> String {
+    let mut text = String::from("  if is_missing; then\n");
+    if resource.create.is_empty() {
+        let message = format!("{} is not there, and no script makes it", title(resource));
+        text += &format!("    die {}\n", quote(&message));
+    } else {
+        text += "    begin_creation\n";
+        text += &run(4, &resource.create, &Value::Null);
+        text += "    return\n";
+    }
+    text += "  fi\n";
+    for (names, field) in updates(&resource.fields) {
+        let tests: Vec<String> = names
+            .iter()
+            .map(|name| format!("differs {}", quote(name)))
+            .collect();
+        text += &format!("  if {}; then\n", tests.join(" || "));
+        text += &run(4, &field.update, &field.want);
+        text += "  fi\n";
+    }
+    text
+}
+
+/// The changes, each with the fields it is for. Fields that the same commands change are changed together.
+fn updates(fields: &[Field]) -> Vec<(Vec<&'static str>, &Field)> {
+    let mut updates: Vec<(Vec<&'static str>, &Field)> = Vec::new();
+    for field in fields.iter().filter(|field| changes(field)) {
+        let same = updates.iter_mut().find(|(_, other)| {
+            let depends = field
+                .update
+                .iter()
+                .any(|command| programs(command).next().is_some());
+            other.update == field.update && (!depends || other.want == field.want)
+        });
+        match same {
+            Some((names, _)) => names.push(field.kind.name),
+            None => updates.push((vec![field.kind.name], field)),
+        }
+    }
+    updates
+}
+
+fn changes(field: &Field) -> bool {
+    !field.update.is_empty() && !matches!(field.kind.change, Change::Replaces { .. })
+}
+
+/// Commands that change something. What they take from the observed resource stands in variables first: the failure of
+/// a substitution among the words of a command would not end the script.
+pub(super) fn run(indent: usize, commands: &[Command], want: &Value) -> String {
+    let margin = " ".repeat(indent);
+    let mut text = String::new();
+    let mut count = 0;
+    for command in commands {
+        let mut names = Vec::new();
+        for program in programs(command) {
+            count += 1;
+            let name = format!("observed_{count}");
+            text += &format!("{margin}local {name}\n");
+            let start = format!("{name}=$(observed");
+            let last = format!("{})", quote(program));
+            text += &lines(
+                indent,
+                &[vec![start], vec![quote(&want.to_string())], vec![last]],
+            );
+            names.push(name);
+        }
+        let mut groups = call(command, &names);
+        groups[0].insert(0, "run".to_owned());
+        text += &lines(indent, &groups);
+    }
+    text
+}

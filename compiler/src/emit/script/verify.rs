@@ -1,0 +1,117 @@
+//! The script that looks whether the cluster is as it should be.
+
+use serde_json::json;
+
+use super::command::{call, lines};
+use super::{head, identity};
+use crate::emit::name;
+use crate::plan::{Credentials, Expectation, Plan};
+use crate::shell::quote;
+
+/// Flags, and what is looked at.
+const CHECKS: &str = include_str!("verify.sh");
+
+/// A script with a check for everything that is expected of every pool.
+pub(super) fn verify(plan: &Plan) -> String {
+    let about = format!(
+        "Looks whether cluster {} is as gpu-cluster.yaml says.",
+        plan.cluster
+    );
+    let mut text = head(&[&about]);
+    text += CHECKS;
+    text += "\ntools jq kubectl\n";
+    text += &credentials(plan);
+    for expectation in &plan.expectations {
+        text.push('\n');
+        text += &checks(expectation);
+    }
+    text += "\nfinish\n";
+    text
+}
+
+/// A kubeconfig of its own, unless the user names a context.
+fn credentials(plan: &Plan) -> String {
+    match &plan.provisioning.credentials {
+        Credentials::Context(context) => {
+            format!("[ -n \"$context\" ] || context={}\n", quote(context))
+        }
+        Credentials::Fetch(command) => {
+            let mut text = String::from("if [ -z \"$context\" ]; then\n");
+            let mut body = String::new();
+            let tools = plan.provisioning.tools.join(" ");
+            if !tools.is_empty() {
+                body += &format!("tools {tools}\n");
+            }
+            for check in &plan.provisioning.identity {
+                body += &identity(check);
+            }
+            body += "export KUBECONFIG=\"$work/kubeconfig\"\n";
+            let mut groups = call(command, &[]);
+            groups.push(vec![">\"$work/said\"".to_owned(), "2>&1".to_owned()]);
+            let command = lines(0, &groups);
+            body += &format!("{} ||\n", command.trim_end());
+            body += "  { cat \"$work/said\" >&2; die 'no kubeconfig could be fetched'; }\n";
+            for line in body.lines() {
+                text += &format!("  {line}\n");
+            }
+            text + "fi\n"
+        }
+    }
+}
+
+fn checks(expectation: &Expectation) -> String {
+    let pool = quote(&expectation.pool);
+    let terms = expectation
+        .selector
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"));
+    let selector = terms.collect::<Vec<_>>().join(",");
+    let mut text = row(&[
+        "nodes",
+        &pool,
+        &expectation.min_nodes.to_string(),
+        &quote(&selector),
+    ]);
+    for (resource, count) in &expectation.allocatable {
+        text += &row(&["allocatable", &pool, &quote(resource), &count.to_string()]);
+    }
+    if let Some((namespace, name)) = &expectation.daemon_set {
+        text += &row(&["daemon_set", &pool, &quote(namespace), &quote(name)]);
+    }
+    let resources = expectation
+        .allocatable
+        .iter()
+        .filter(|(_, count)| **count > 0);
+    for (number, (resource, _)) in resources.enumerate() {
+        let name = pod_name(&expectation.pool, number);
+        let head = ["pod", &pool, &quote(resource), &quote(&name)].map(str::to_owned);
+        text += &lines(0, &[head.to_vec(), vec![quote(&spec(expectation))]]);
+    }
+    text
+}
+
+fn row(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    lines(0, &[words])
+}
+
+/// A pod's name has at most 63 characters here, so that it may be a host name too.
+fn pod_name(pool: &str, number: usize) -> String {
+    let pool: String = name::part(pool)
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+        .take(40)
+        .collect();
+    format!("gpuc-verify-{}-{number}", pool.trim_end_matches('-'))
+}
+
+fn spec(expectation: &Expectation) -> String {
+    let mut spec = json!({"nodeSelector": expectation.selector});
+    if !expectation.tolerations.is_empty() {
+        spec["tolerations"] = json!(expectation.tolerations);
+    }
+    if let Some(class) = &expectation.runtime_class {
+        spec["runtimeClassName"] = json!(class);
+    }
+    spec.to_string()
+}

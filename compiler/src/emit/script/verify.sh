@@ -1,0 +1,156 @@
+usage="Looks at the cluster: nodes, the resources they offer, and pods that ask for them.
+usage: ${0##*/} [--context NAME] [--image IMAGE | --no-pods] [--namespace NAME] [--timeout SECONDS]
+  --context NAME     a context of your kubeconfig, instead of one that is fetched for this run
+  --image IMAGE      runs nvidia-smi in a pod of this image for every resource: an image with glibc, CUDA's for one
+  --no-pods          makes no pods
+  --namespace NAME   where pods are made (default)
+  --timeout SECONDS  how long a pod may take, its image included (300)"
+context=
+image=
+pods=yes
+namespace=default
+timeout=300
+while [ $# -gt 0 ]; do
+  case $1 in
+    --context | --image | --namespace | --timeout)
+      [ $# -gt 1 ] || die "$1 needs a value"
+      case $1 in
+        --context) context=$2 ;;
+        --image) image=$2 ;;
+        --namespace) namespace=$2 ;;
+        *) timeout=$2 ;;
+      esac
+      shift
+      ;;
+    --no-pods) pods= ;;
+    --help | -h)
+      printf '%s\n' "$usage"
+      exit 0
+      ;;
+    *) unknown_flag "$1" "$usage" ;;
+  esac
+  shift
+done
+case $timeout in
+  '' | *[!0-9]*) die '--timeout needs a whole number of seconds' ;;
+esac
+
+failures=0
+ready_nodes=0
+test_pod=
+
+fine() { say "ok       $*"; }
+note() { say "note     $*"; }
+fail() {
+  say "FAILED   $*"
+  failures=$((failures + 1))
+}
+
+kube() { kubectl ${context:+--context "$context"} "$@"; }
+
+at_exit() {
+  [ -z "$test_pod" ] ||
+    kube delete pod "$test_pod" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1 || :
+}
+
+# nodes POOL FEWEST SELECTOR: counts the pool's nodes that are ready, and keeps them for the next checks.
+nodes() {
+  local pool=$1 fewest=$2 selector=$3 all
+  kube get nodes --selector "$selector" --output json >"$work/all.json" ||
+    die "the nodes of pool $pool could not be asked for"
+  jq '[.items[] | select(any(.status.conditions[]?; .type == "Ready" and .status == "True"))]' \
+    "$work/all.json" >"$work/nodes.json"
+  all=$(jq '.items | length' "$work/all.json")
+  ready_nodes=$(jq length "$work/nodes.json")
+  if [ "$ready_nodes" -lt "$fewest" ]; then
+    fail "pool $pool: $ready_nodes nodes are ready, and not $fewest or more (selector $selector)"
+  elif [ "$ready_nodes" -lt "$all" ]; then
+    fail "pool $pool: $ready_nodes of $all nodes are ready"
+  elif [ "$ready_nodes" -eq 0 ]; then
+    note "pool $pool: has no node now, so there is nothing more to look at"
+  else
+    fine "pool $pool: $ready_nodes nodes are ready"
+  fi
+}
+
+# allocatable POOL RESOURCE COUNT: every node that is ready has so many.
+allocatable() {
+  local pool=$1 resource=$2 count=$3 short
+  [ "$ready_nodes" -gt 0 ] || return 0
+  short=$(
+    jq -r --arg resource "$resource" --argjson count "$count" '
+      .[] | {name: .metadata.name, has: (.status.allocatable[$resource] // "0")}
+      | select((.has | tonumber? // 0) < $count) | "\(.name) has \(.has)"' "$work/nodes.json"
+  )
+  if [ -z "$short" ]; then
+    fine "pool $pool: every node has $count $resource"
+  else
+    fail "pool $pool: a node must have $count $resource: ${short//$'\n'/, }"
+  fi
+}
+
+# daemon_set POOL NAMESPACE NAME: it runs on the nodes and is ready.
+daemon_set() {
+  local pool=$1 namespace=$2 name=$3 counts desired ready
+  if ! kube get daemonset "$name" --namespace "$namespace" --output json >"$work/daemonset.json"; then
+    fail "pool $pool: DaemonSet $namespace/$name is not there; were the manifests applied?"
+    return 0
+  fi
+  [ "$ready_nodes" -gt 0 ] || return 0
+  counts=$(jq -r '"\(.status.desiredNumberScheduled // 0) \(.status.numberReady // 0)"' "$work/daemonset.json")
+  desired=${counts% *}
+  ready=${counts#* }
+  if [ "$desired" -eq 0 ]; then
+    fail "pool $pool: DaemonSet $namespace/$name wants to run on no node: its tolerations or labels fit none"
+  elif [ "$ready" -lt "$desired" ]; then
+    fail "pool $pool: DaemonSet $namespace/$name is ready on $ready of $desired nodes"
+  else
+    fine "pool $pool: DaemonSet $namespace/$name is ready on $ready nodes"
+  fi
+}
+
+# pod POOL RESOURCE NAME SPEC: a pod that asks for one of them sees a GPU. SPEC is JSON.
+pod() {
+  local pool=$1 resource=$2 name=$3 spec=$4 phase='' ends=$((SECONDS + timeout))
+  [ "$ready_nodes" -gt 0 ] && [ -n "$pods" ] || return 0
+  if [ -z "$image" ]; then
+    note "pool $pool: no pod asked for $resource; give --image IMAGE for that"
+    return 0
+  fi
+  test_pod=$name
+  jq -n --argjson spec "$spec" --arg name "$name" --arg resource "$resource" --arg image "$image" '
+    {apiVersion: "v1", kind: "Pod", metadata: {name: $name, labels: {"app.kubernetes.io/managed-by": "gpuc"}},
+     spec: ($spec + {restartPolicy: "Never", terminationGracePeriodSeconds: 0,
+       containers: [{name: "nvidia-smi", image: $image, command: ["nvidia-smi", "-L"],
+         securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}},
+         resources: {limits: {($resource): "1"}}}]})}' >"$work/pod.json"
+  kube delete pod "$name" --namespace "$namespace" --ignore-not-found >/dev/null
+  if ! kube create --namespace "$namespace" --filename "$work/pod.json" >/dev/null; then
+    fail "pool $pool: the pod for $resource could not be made"
+    return 0
+  fi
+  while [ "$SECONDS" -lt "$ends" ]; do
+    kube get pod "$name" --namespace "$namespace" --output json >"$work/pod.json" || break
+    phase=$(jq -r '.status.phase // ""' "$work/pod.json")
+    case $phase in
+      Succeeded | Failed) break ;;
+      *) sleep 2 ;;
+    esac
+  done
+  kube logs "$name" --namespace "$namespace" >"$work/log" 2>&1 || :
+  if [ "$phase" = Succeeded ] && grep -q '^GPU 0' "$work/log"; then
+    fine "pool $pool: a pod with one $resource sees $(grep -E '^GPU|^  *MIG' "$work/log" | tr -s ' ' | tr '\n' ' ')"
+  else
+    fail "pool $pool: a pod with one $resource sees no GPU (${phase:-it was not made in time})"
+    jq -r '(.status.conditions[]? | select(.status == "False") | .message // empty),
+      (.status.containerStatuses[]?.state | .waiting // .terminated | .reason // empty)' "$work/pod.json" >&2 || :
+    cat "$work/log" >&2
+  fi
+  kube delete pod "$name" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null
+  test_pod=
+}
+
+finish() {
+  [ "$failures" -eq 0 ] || die "$failures of the checks failed"
+  say 'all is as it should be'
+}

@@ -1,0 +1,316 @@
+//! Files to documents, each merged over the file that its `base` names.
+
+pub mod codes;
+mod merge;
+mod path;
+mod unions;
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+pub use merge::merge;
+pub use unions::UNIONS;
+pub use world::{Files, ReadError, World};
+
+use crate::diag::Report;
+use crate::node::{Node, Value};
+use crate::source::{Sources, Span};
+use crate::yaml::core_schema::Core;
+use crate::yaml::{self, Document};
+
+/// How many files a document may build upon, one naming the next.
+const LONGEST_CHAIN: usize = 16;
+
+/// One document of a file, its base merged in.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The tree. Places in it name the file they come from.
+    pub root: Node,
+    /// The number of the file that holds the document.
+    pub source: u32,
+    /// Whether another document of the run builds upon this file.
+    pub is_base: bool,
+}
+
+/// Reads one file and the files it builds upon.
+pub fn load(
+    world: &dyn World,
+    path: &str,
+    sources: &mut Sources,
+    report: &mut Report,
+) -> Vec<Loaded> {
+    load_all(world, &[path], sources, report)
+}
+
+/// Reads several files; a base that many documents name is read once.
+///
+/// A document whose base cannot be used is reported and left out.
+pub fn load_all(
+    world: &dyn World,
+    paths: &[&str],
+    sources: &mut Sources,
+    report: &mut Report,
+) -> Vec<Loaded> {
+    let mut loader = Loader {
+        world,
+        sources,
+        report,
+        read: BTreeMap::new(),
+        bases: BTreeMap::new(),
+    };
+    let mut loaded: Vec<_> = paths.iter().flat_map(|path| loader.file(path)).collect();
+    let bases = loader
+        .bases
+        .keys()
+        .filter_map(|path| loader.sources.find(path));
+    let bases: BTreeSet<u32> = bases.collect();
+    for document in &mut loaded {
+        document.is_base = bases.contains(&document.source);
+    }
+    loaded
+}
+
+/// What loading needs and what it has read.
+struct Loader<'a> {
+    world: &'a dyn World,
+    sources: &'a mut Sources,
+    report: &'a mut Report,
+    /// Files by path, or why one cannot be read.
+    read: BTreeMap<String, Result<Rc<Vec<Document>>, String>>,
+    /// Bases by path with their own bases merged in; `None` where that was not possible and has been reported.
+    bases: BTreeMap<String, Option<Rc<Node>>>,
+}
+
+/// A document's wish for a base: the file named, and where it is named.
+#[derive(Clone)]
+struct Wish {
+    path: String,
+    span: Span,
+}
+
+impl Loader<'_> {
+    fn file(&mut self, path: &str) -> Vec<Loaded> {
+        let path = path::normal(path);
+        let documents = match self.documents(&path) {
+            Ok(documents) => documents,
+            Err(reason) => {
+                self.report
+                    .draft(&codes::FILE_UNUSABLE, Span::NONE, reason)
+                    .emit();
+                return Vec::new();
+            }
+        };
+        let Some(source) = self.sources.find(&path) else {
+            unreachable!("a file that was read is among the sources");
+        };
+        let whole = |document: &Document| {
+            let root = self.whole(document.root.clone(), &path, &mut Vec::new())?;
+            Some(Loaded {
+                root,
+                source,
+                is_base: false,
+            })
+        };
+        documents.iter().filter_map(whole).collect()
+    }
+
+    fn documents(&mut self, path: &str) -> Result<Rc<Vec<Document>>, String> {
+        if let Some(known) = self.read.get(path) {
+            return known.clone();
+        }
+        let text = match self.world.read(path) {
+            Ok(bytes) => yaml::read_text(path, &bytes),
+            Err(ReadError::NotFound) => Err(format!("there is no file `{path}`")),
+            Err(ReadError::Other(reason)) => Err(format!("`{path}` cannot be read: {reason}")),
+        };
+        let documents = text.map(|text| {
+            let id = self.sources.add(path, &text);
+            Rc::new(yaml::parse(self.sources, id, self.report))
+        });
+        self.read.insert(path.to_owned(), documents.clone());
+        documents
+    }
+
+    /// A document of the file at `path` with its base merged in. `chain` is how it was come to.
+    fn whole(&mut self, mut root: Node, path: &str, chain: &mut Vec<Wish>) -> Option<Node> {
+        let Some(wish) = wish(&root, path) else {
+            merge::drop_removed(&mut root, self.report);
+            return Some(root);
+        };
+        let first = chain.iter().find(|earlier| earlier.path == wish.path);
+        if wish.path == path || first.is_some() || chain.len() >= LONGEST_CHAIN {
+            let first = first.map_or(Span::NONE, |earlier| earlier.span);
+            self.report_chain(path, &wish, first);
+            return None;
+        }
+        chain.push(wish.clone());
+        let base = self.base(&wish, chain);
+        chain.pop();
+        let base = base?;
+        Some(merge(&base, root, self.report))
+    }
+
+    /// The file that a document builds upon.
+    fn base(&mut self, wish: &Wish, chain: &mut Vec<Wish>) -> Option<Rc<Node>> {
+        if let Some(known) = self.bases.get(&wish.path) {
+            return known.clone();
+        }
+        let found = match self.documents(&wish.path) {
+            Err(reason) => return self.unusable(wish, reason),
+            Ok(documents) => match documents.as_slice() {
+                [document] => self.whole(document.root.clone(), &wish.path, chain),
+                // An empty or broken file has been reported as such.
+                [] => None,
+                several => {
+                    let count = several.len();
+                    let reason = format!("`{}` has {count} documents", wish.path);
+                    return self.unusable(wish, reason);
+                }
+            },
+        };
+        let found = found.map(Rc::new);
+        self.bases.insert(wish.path.clone(), found.clone());
+        found
+    }
+
+    fn unusable(&mut self, wish: &Wish, reason: String) -> Option<Rc<Node>> {
+        self.report
+            .draft(&codes::FILE_UNUSABLE, wish.span, reason)
+            .here("named here")
+            .help("`base` names a file with one document, relative to the file it stands in")
+            .emit();
+        None
+    }
+
+    fn report_chain(&mut self, path: &str, wish: &Wish, first: Span) {
+        let message = if wish.path == path {
+            format!("`{path}` names itself as its base")
+        } else if first.is_written() {
+            format!("`{path}` builds upon `{}`, which builds upon it", wish.path)
+        } else {
+            format!("more than {LONGEST_CHAIN} files build upon each other")
+        };
+        self.report
+            .draft(&codes::BASE_CYCLE, wish.span, message)
+            .label(first, "the same file is named here first")
+            .help("let one of them stand without `base`")
+            .emit();
+    }
+}
+
+/// The base that a document in the file at `path` names. What is no text is left to the decoder.
+fn wish(root: &Node, path: &str) -> Option<Wish> {
+    let base = root.get("base")?;
+    let Value::Scalar(scalar) = &base.value else {
+        return None;
+    };
+    let Core::Text(text) = scalar.core() else {
+        return None;
+    };
+    Some(Wish {
+        path: path::beside(path, text),
+        span: base.span(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Diagnostic;
+    use crate::source::Position;
+
+    fn check(files: &[(&str, &str)]) -> (Vec<Loaded>, Vec<Diagnostic>, Sources) {
+        let world: Files = files.iter().copied().collect();
+        let (mut sources, mut report) = (Sources::default(), Report::default());
+        let loaded = load(&world, "a/main.yaml", &mut sources, &mut report);
+        (loaded, report.diagnostics().to_vec(), sources)
+    }
+
+    fn json(node: &Node) -> String {
+        serde_json::to_string(node).expect("a tree")
+    }
+
+    #[test]
+    fn bases_merge_through_several_files_and_places_name_the_right_one() {
+        let (loaded, found, sources) = check(&[
+            (
+                "a/main.yaml",
+                "base: ../b/middle.yaml\nx: {one: 1}\n---\nx: 2\n",
+            ),
+            ("b/middle.yaml", "base: deep/../bottom.yaml\nx: {two: 2}\n"),
+            ("b/bottom.yaml", "y: here\nx: {one: 0}\n"),
+        ]);
+        assert!(found.is_empty(), "{found:?}");
+        assert_eq!(loaded.len(), 2);
+        assert_eq!(
+            json(&loaded[0].root),
+            r#"{"y":"here","x":{"one":1,"two":2},"base":"../b/middle.yaml"}"#
+        );
+        let y = loaded[0].root.get("y").expect("a key").span();
+        assert_eq!(
+            sources.locate(y),
+            Some(("b/bottom.yaml", Position { line: 1, column: 4 }))
+        );
+        assert_eq!(json(&loaded[1].root), r#"{"x":2}"#);
+    }
+
+    #[test]
+    fn a_base_that_comes_back_is_reported_with_both_places() {
+        let (loaded, found, sources) = check(&[
+            ("a/main.yaml", "base: b.yaml\n"),
+            ("a/b.yaml", "base: c.yaml\n"),
+            ("a/c.yaml", "base: b.yaml\n"),
+        ]);
+        assert!(loaded.is_empty());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].code.id, "GPUC0202");
+        let place = |span| sources.locate(span).map(|(path, _)| path);
+        assert_eq!(place(found[0].primary.span), Some("a/c.yaml"));
+        assert_eq!(place(found[0].labels[0].span), Some("a/main.yaml"));
+
+        let names: Vec<(String, String)> = (0..20)
+            .map(|number| {
+                (
+                    format!("a/{number}.yaml"),
+                    format!("base: {}.yaml\n", number + 1),
+                )
+            })
+            .collect();
+        let mut files: Vec<(&str, &str)> = vec![("a/main.yaml", "base: 0.yaml\n")];
+        files.extend(
+            names
+                .iter()
+                .map(|(path, text)| (path.as_str(), text.as_str())),
+        );
+        let (_, found, _) = check(&files);
+        assert_eq!(found[0].message, "more than 16 files build upon each other");
+    }
+
+    #[test]
+    fn files_that_cannot_be_used_are_reported_where_they_are_named() {
+        let (_, found, _) = check(&[("a/main.yaml", "base: none.yaml\n")]);
+        assert_eq!(found[0].message, "there is no file `a/none.yaml`");
+        let (_, found, _) = check(&[]);
+        assert_eq!(found[0].message, "there is no file `a/main.yaml`");
+        let two = [
+            ("a/main.yaml", "base: two.yaml\n"),
+            ("a/two.yaml", "a: 1\n---\nb: 1\n"),
+        ];
+        assert_eq!(check(&two).1[0].message, "`a/two.yaml` has 2 documents");
+        let broken = [
+            ("a/main.yaml", "base: b.yaml\n---\nbase: b.yaml\n"),
+            ("a/b.yaml", "a: [\n"),
+        ];
+        assert_eq!(check(&broken).1.len(), 1, "what is broken is reported once");
+
+        let mut world = Files::default();
+        world.insert("a/main.yaml", b"a: 1\nb: \xff\n");
+        let (mut sources, mut report) = (Sources::default(), Report::default());
+        load(&world, "a/main.yaml", &mut sources, &mut report);
+        assert_eq!(
+            report.diagnostics()[0].message,
+            "`a/main.yaml` is not UTF-8 text: byte 8 (on line 2) is 0xff"
+        );
+    }
+}

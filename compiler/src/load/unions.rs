@@ -1,0 +1,65 @@
+//! Where one of several things is chosen by its key.
+
+/// The keys that hold exactly one of several things, each under its own name. Items of lists count as if they stood in
+/// the list's place.
+///
+/// When a document and its base choose differently, the document's choice replaces the base's; both together would mean
+/// nothing.
+pub const UNIONS: &[&str] = &[
+    "cloud",
+    "cloud.aws.cluster",
+    "cloud.aws.cluster.create.vpc",
+    "cloud.azure.cluster",
+    "cloud.gcp.cluster",
+    "gitops",
+    "monitoring.prometheus",
+    "nodePools.capacity",
+    "nodePools.network.placement",
+    "nodePools.sharing",
+    "notebooks",
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::load::merge::NAMED;
+
+    /// Collects the places of unions below one, as far as bases merge: through mappings and lists of named items.
+    fn walk(root: &Value, schema: &Value, path: &str, found: &mut BTreeSet<String>) {
+        if let Some(name) = schema["$ref"].as_str() {
+            let definition = root
+                .pointer(name.trim_start_matches('#'))
+                .expect("a definition");
+            walk(root, definition, path, found);
+        }
+        for choice in ["anyOf", "oneOf"] {
+            for option in schema[choice].as_array().into_iter().flatten() {
+                let properties = option["properties"].as_object();
+                if choice == "oneOf" && properties.is_some_and(|all| all.len() == 1) {
+                    found.insert(path.to_owned());
+                }
+                walk(root, option, path, found);
+            }
+        }
+        if NAMED.contains(&path) && schema["items"].is_object() {
+            walk(root, &schema["items"], path, found);
+        }
+        for (key, value) in schema["properties"].as_object().into_iter().flatten() {
+            let dot = if path.is_empty() { "" } else { "." };
+            walk(root, value, &format!("{path}{dot}{key}"), found);
+        }
+    }
+
+    #[test]
+    fn the_table_names_every_union_of_the_configuration() {
+        let schema = schemars::schema_for!(gpuc_schema::config::GpuCluster).to_value();
+        let mut found = BTreeSet::new();
+        walk(&schema, &schema, "", &mut found);
+        let found: Vec<&str> = found.iter().map(String::as_str).collect();
+        assert_eq!(found, UNIONS);
+    }
+}

@@ -1,0 +1,193 @@
+//! The containers of the runtime's pods: what they run, what they see of the host, and the least rights for it.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    Capabilities, ConfigMapVolumeSource, Container, EnvVar, EnvVarSource, HostPathVolumeSource,
+    ObjectFieldSelector, ResourceRequirements, SeccompProfile, SecurityContext, Volume,
+    VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use super::{CONFIG_FILE, pool_name};
+use crate::check::Checked;
+use crate::cloud::Injection;
+use crate::lower::node_config::{CDI_DIR, DRIVER_ROOT, MPS_ROOT, os};
+use crate::model::{Pool, Sharing};
+
+const CONFIG_DIR: &str = "/etc/gpuc";
+const DEVICE_PLUGINS: &str = "/var/lib/kubelet/device-plugins";
+const POD_RESOURCES: &str = "/var/lib/kubelet/pod-resources";
+
+/// The plugin, and for the Multi-Process Service its control daemon.
+pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
+    let mut plugin = container(cluster, pool, "plugin", &["serve"]);
+    let mounts = plugin.volume_mounts.get_or_insert_default();
+    mounts.push(mount("device-plugins", DEVICE_PLUGINS, false));
+    mounts.push(mount("pod-resources", POD_RESOURCES, true));
+    if os(cluster, pool).injection == Injection::Cdi {
+        mounts.push(mount("cdi", CDI_DIR, false));
+    }
+    let mut containers = vec![plugin];
+    if let Sharing::Mps { .. } = pool.sharing.sure() {
+        let mut daemon = container(cluster, pool, "mps-control", &["mps"]);
+        // It puts GPUs into exclusive-process mode, which only an administrator of the device may.
+        daemon.security_context = Some(privileged());
+        for container in [&mut containers[0], &mut daemon] {
+            let mounts = container.volume_mounts.get_or_insert_default();
+            mounts.push(mount("mps", MPS_ROOT, false));
+        }
+        containers.push(daemon);
+    }
+    containers
+}
+
+/// Where the runtime cuts the GPUs, it does so before the plugin registers.
+pub(super) fn init_containers(cluster: &Checked<'_>, pool: &Pool) -> Option<Vec<Container>> {
+    let cuts = matches!(pool.sharing.sure(), Sharing::Mig { .. }) && !cluster.cloud.cuts_gpus(pool);
+    cuts.then(|| {
+        let mut container = container(cluster, pool, "mig", &["mig", "apply"]);
+        // Changing a GPU's MIG mode needs the administrator's rights on the device.
+        container.security_context = Some(privileged());
+        vec![container]
+    })
+}
+
+/// What of the host the containers see.
+pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
+    let os = os(cluster, pool);
+    let mut volumes = vec![
+        Volume {
+            name: "config".to_owned(),
+            config_map: Some(ConfigMapVolumeSource {
+                name: pool_name(pool),
+                ..ConfigMapVolumeSource::default()
+            }),
+            ..Volume::default()
+        },
+        host("driver", os.driver_root, "Directory"),
+        host("device-plugins", DEVICE_PLUGINS, "Directory"),
+        host("pod-resources", POD_RESOURCES, "Directory"),
+    ];
+    if os.injection == Injection::Cdi {
+        volumes.push(host("cdi", CDI_DIR, "DirectoryOrCreate"));
+    }
+    if let Sharing::Mps { .. } = pool.sharing.sure() {
+        volumes.push(host("mps", MPS_ROOT, "DirectoryOrCreate"));
+    }
+    volumes
+}
+
+fn container(cluster: &Checked<'_>, pool: &Pool, name: &str, command: &[&str]) -> Container {
+    let image = pool.runtime_image.as_ref();
+    let image = image.unwrap_or_else(|| unreachable!("GPUC2025 asks for the runtime's image"));
+    let config = format!("--config={CONFIG_DIR}/{CONFIG_FILE}");
+    let args = command.iter().map(ToString::to_string);
+    Container {
+        name: name.to_owned(),
+        image: Some(image.value.clone()),
+        args: Some(args.chain([config]).collect()),
+        env: Some(environment(pool)),
+        resources: Some(resources()),
+        security_context: Some(security_context(cluster, pool)),
+        volume_mounts: Some(vec![
+            mount("config", CONFIG_DIR, true),
+            mount("driver", DRIVER_ROOT, true),
+        ]),
+        ..Container::default()
+    }
+}
+
+/// NVIDIA's container runtime, where the node has it, gives the container every GPU to look at, none to compute on.
+fn environment(pool: &Pool) -> Vec<EnvVar> {
+    let variable = |name: &str, value: &str| EnvVar {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        ..EnvVar::default()
+    };
+    let mut environment = vec![
+        EnvVar {
+            name: "NODE_NAME".to_owned(),
+            value_from: Some(EnvVarSource {
+                field_ref: Some(ObjectFieldSelector {
+                    field_path: "spec.nodeName".to_owned(),
+                    ..ObjectFieldSelector::default()
+                }),
+                ..EnvVarSource::default()
+            }),
+            ..EnvVar::default()
+        },
+        variable("NVIDIA_VISIBLE_DEVICES", "all"),
+        variable("NVIDIA_DRIVER_CAPABILITIES", "utility"),
+    ];
+    if let Sharing::Mig { .. } = pool.sharing.sure() {
+        environment.push(variable("NVIDIA_MIG_MONITOR_DEVICES", "all"));
+    }
+    environment
+}
+
+/// Several times what the runtime uses, so that a node with sixteen GPUs does not run into the limit.
+fn resources() -> ResourceRequirements {
+    let amounts = |amounts: &[(&str, &str)]| -> BTreeMap<String, Quantity> {
+        let amount =
+            |(name, amount): &(&str, &str)| ((*name).to_owned(), Quantity((*amount).to_owned()));
+        amounts.iter().map(amount).collect()
+    };
+    ResourceRequirements {
+        requests: Some(amounts(&[("cpu", "10m"), ("memory", "32Mi")])),
+        limits: Some(amounts(&[("memory", "128Mi")])),
+        ..ResourceRequirements::default()
+    }
+}
+
+/// The least rights by which the container reaches the devices.
+fn security_context(cluster: &Checked<'_>, pool: &Pool) -> SecurityContext {
+    if let Injection::DeviceNodes { .. } = os(cluster, pool).injection {
+        // No runtime on the node hands out NVIDIA's devices, so only a privileged container can open them.
+        return privileged();
+    }
+    // NVML answers questions about the MIG devices of a whole node only to an administrator.
+    let sees_slices = matches!(pool.sharing.sure(), Sharing::Mig { .. });
+    let add = sees_slices.then(|| vec!["SYS_ADMIN".to_owned()]);
+    SecurityContext {
+        allow_privilege_escalation: Some(false).filter(|_| !sees_slices),
+        capabilities: Some(Capabilities {
+            add,
+            drop: Some(vec!["ALL".to_owned()]),
+        }),
+        read_only_root_filesystem: Some(true),
+        seccomp_profile: Some(SeccompProfile {
+            type_: "RuntimeDefault".to_owned(),
+            ..SeccompProfile::default()
+        }),
+        ..SecurityContext::default()
+    }
+}
+
+fn privileged() -> SecurityContext {
+    SecurityContext {
+        privileged: Some(true),
+        read_only_root_filesystem: Some(true),
+        ..SecurityContext::default()
+    }
+}
+
+fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
+    VolumeMount {
+        name: name.to_owned(),
+        mount_path: path.to_owned(),
+        read_only: read_only.then_some(true),
+        ..VolumeMount::default()
+    }
+}
+
+fn host(name: &str, path: &str, kind: &str) -> Volume {
+    Volume {
+        name: name.to_owned(),
+        host_path: Some(HostPathVolumeSource {
+            path: path.to_owned(),
+            type_: Some(kind.to_owned()),
+        }),
+        ..Volume::default()
+    }
+}

@@ -1,0 +1,132 @@
+//! The DaemonSet of a pool.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::config::TaintEffect;
+use k8s_openapi::api::apps::v1::{
+    DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet,
+};
+use k8s_openapi::api::core::v1::{
+    Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
+    PodTemplateSpec, Toleration,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::container::{containers, init_containers, volumes};
+use super::{COMPONENT, NAMESPACE, labels, metadata, pool_labels, pool_name};
+use crate::check::Checked;
+use crate::lower::node_config::os;
+use crate::model::{Pool, Sharing};
+use crate::node::Origin;
+use crate::plan::Object;
+
+/// The DaemonSet that serves a pool's nodes and no others.
+pub(super) fn daemon_set(cluster: &Checked<'_>, pool: &Pool) -> Object {
+    let object = DaemonSet {
+        metadata: metadata(pool_name(pool), Some(NAMESPACE), pool_labels(pool)),
+        spec: Some(DaemonSetSpec {
+            selector: LabelSelector {
+                match_labels: Some(selector(pool)),
+                ..LabelSelector::default()
+            },
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels(pool_labels(pool))),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(pod(cluster, pool)),
+            },
+            update_strategy: Some(DaemonSetUpdateStrategy {
+                type_: Some("RollingUpdate".to_owned()),
+                rolling_update: Some(RollingUpdateDaemonSet {
+                    max_unavailable: Some(IntOrString::String("10%".to_owned())),
+                    ..RollingUpdateDaemonSet::default()
+                }),
+            }),
+            ..DaemonSetSpec::default()
+        }),
+        ..DaemonSet::default()
+    };
+    let taints = pool.taints.iter().map(|taint| taint.span);
+    let chosen = pool.gpus.sure().map(|gpus| gpus.chosen);
+    let inputs = [pool.name.span, pool.plugin.span].into_iter().chain(chosen);
+    let why =
+        "a pool that gpuc-runtime serves has a DaemonSet of its own, which tolerates its taints";
+    Object::new(COMPONENT, &object, Origin::rule(inputs.chain(taints), why))
+}
+
+fn selector(pool: &Pool) -> BTreeMap<String, String> {
+    let mut labels = pool_labels(pool);
+    labels.insert("app.kubernetes.io/name".to_owned(), COMPONENT.to_owned());
+    labels
+}
+
+fn pod(cluster: &Checked<'_>, pool: &Pool) -> PodSpec {
+    let os = os(cluster, pool);
+    PodSpec {
+        affinity: Some(affinity(pool)),
+        containers: containers(cluster, pool),
+        init_containers: init_containers(cluster, pool),
+        // The control daemon of the Multi-Process Service tells clients apart by their process ids on the host.
+        host_pid: matches!(pool.sharing.sure(), Sharing::Mps { .. }).then_some(true),
+        priority_class_name: Some("system-node-critical".to_owned()),
+        runtime_class_name: os.runtime_class.map(|class| class.name.to_owned()),
+        service_account_name: Some(COMPONENT.to_owned()),
+        termination_grace_period_seconds: Some(10),
+        tolerations: Some(tolerations(pool)).filter(|tolerations| !tolerations.is_empty()),
+        volumes: Some(volumes(cluster, pool)),
+        ..PodSpec::default()
+    }
+}
+
+/// The pool's nodes, by labels that they have before they are ready.
+fn affinity(pool: &Pool) -> Affinity {
+    let requirement = |label: &crate::model::Label| NodeSelectorRequirement {
+        key: label.key.clone(),
+        operator: "In".to_owned(),
+        values: Some(vec![label.value.clone()]),
+    };
+    Affinity {
+        node_affinity: Some(NodeAffinity {
+            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
+                node_selector_terms: vec![NodeSelectorTerm {
+                    match_expressions: Some(pool.selector.iter().map(requirement).collect()),
+                    match_fields: None,
+                }],
+            }),
+            ..NodeAffinity::default()
+        }),
+        ..Affinity::default()
+    }
+}
+
+/// The pool's tolerations as Kubernetes writes them.
+pub(crate) fn tolerations(pool: &Pool) -> Vec<Toleration> {
+    let toleration = |toleration: &crate::model::Toleration| Toleration {
+        key: Some(toleration.key.clone()),
+        operator: Some(operator(toleration).to_owned()),
+        value: Some(toleration.value.clone()).filter(|value| !value.is_empty()),
+        effect: Some(effect(toleration.effect).to_owned()),
+        ..Toleration::default()
+    };
+    pool.tolerations.iter().map(toleration).collect()
+}
+
+/// A taint without a value is met by its key alone.
+fn operator(toleration: &crate::model::Toleration) -> &'static str {
+    if toleration.value.is_empty() {
+        "Exists"
+    } else {
+        "Equal"
+    }
+}
+
+/// An effect as Kubernetes writes it.
+fn effect(effect: TaintEffect) -> &'static str {
+    match effect {
+        TaintEffect::NoSchedule => "NoSchedule",
+        TaintEffect::PreferNoSchedule => "PreferNoSchedule",
+        TaintEffect::NoExecute => "NoExecute",
+    }
+}

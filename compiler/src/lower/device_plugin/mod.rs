@@ -1,0 +1,90 @@
+//! The manifests of gpuc-runtime, the device plugin: one DaemonSet and one configuration for each pool it serves, and
+//! what all of them share.
+
+mod container;
+pub(crate) mod daemon_set;
+mod shared;
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::config::DevicePlugin;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::node_config::node_config;
+use crate::check::Checked;
+use crate::model::{POOL_LABEL, Pool};
+use crate::node::Origin;
+use crate::plan::Object;
+
+/// The folder of the manifests, and the name of what all pools share.
+pub(super) const COMPONENT: &str = "gpuc-runtime";
+
+/// The namespace of everything of gpuc's.
+pub(super) const NAMESPACE: &str = "gpuc-system";
+
+/// The file of the runtime's configuration in its ConfigMap.
+const CONFIG_FILE: &str = "node.json";
+
+/// The objects; none when gpuc-runtime serves no pool.
+pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
+    let pools: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
+    if pools.is_empty() {
+        return Vec::new();
+    }
+    let mut objects = shared::objects(cluster, &pools);
+    for pool in pools {
+        objects.push(config_map(cluster, pool));
+        objects.push(daemon_set::daemon_set(cluster, pool));
+    }
+    objects
+}
+
+/// The name of a pool's DaemonSet and ConfigMap.
+pub(super) fn pool_name(pool: &Pool) -> String {
+    format!("{COMPONENT}-{}", pool.name)
+}
+
+fn config_map(cluster: &Checked<'_>, pool: &Pool) -> Object {
+    let config = node_config(cluster, pool);
+    let mut json = serde_json::to_string_pretty(&config)
+        .expect("a NodeConfig has only text, numbers and lists");
+    json.push('\n');
+    let object = ConfigMap {
+        metadata: metadata(pool_name(pool), Some(NAMESPACE), pool_labels(pool)),
+        data: Some(BTreeMap::from([(CONFIG_FILE.to_owned(), json)])),
+        ..ConfigMap::default()
+    };
+    let inputs = [pool.name.span, pool.written.sharing.span];
+    let why = "the runtime reads how its pool's GPUs are shared and how containers get them";
+    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+}
+
+/// Metadata with the labels of everything of the runtime's.
+fn metadata(
+    name: impl Into<String>,
+    namespace: Option<&str>,
+    more: BTreeMap<String, String>,
+) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.into()),
+        namespace: namespace.map(str::to_owned),
+        labels: Some(labels(more)),
+        ..ObjectMeta::default()
+    }
+}
+
+/// The labels of everything of the runtime's, and more.
+fn labels(more: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let common = [
+        ("app.kubernetes.io/name", COMPONENT),
+        ("app.kubernetes.io/component", "device-plugin"),
+        ("app.kubernetes.io/managed-by", "gpuc"),
+    ];
+    let common = common.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    common.into_iter().chain(more).collect()
+}
+
+fn pool_labels(pool: &Pool) -> BTreeMap<String, String> {
+    BTreeMap::from([(POOL_LABEL.to_owned(), pool.name.value.clone())])
+}

@@ -1,0 +1,96 @@
+//! What the runtime's pools share: the namespace, the account and its rights, runtime classes.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use k8s_openapi::api::node::v1::RuntimeClass;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
+
+use super::{COMPONENT, NAMESPACE, metadata};
+use crate::check::Checked;
+use crate::lower::node_config::os;
+use crate::model::Pool;
+use crate::node::Origin;
+use crate::plan::Object;
+
+/// The objects, for the pools that the runtime serves.
+pub(super) fn objects(cluster: &Checked<'_>, pools: &[&Pool]) -> Vec<Object> {
+    let origin = Origin::rule(
+        pools.iter().map(|pool| pool.plugin.span),
+        "gpuc-runtime advertises the GPUs of these pools",
+    );
+    let mut objects = vec![
+        Object::new(COMPONENT, &namespace(), origin.clone()),
+        Object::new(COMPONENT, &service_account(), origin.clone()),
+        Object::new(COMPONENT, &cluster_role(), origin.clone()),
+        Object::new(COMPONENT, &cluster_role_binding(), origin.clone()),
+    ];
+    let classes = pools
+        .iter()
+        .filter_map(|pool| os(cluster, pool).runtime_class);
+    let classes: BTreeMap<_, _> = classes.map(|class| (class.name, class.handler)).collect();
+    objects.extend(classes.into_iter().map(|(name, handler)| {
+        let class = RuntimeClass {
+            metadata: metadata(name, None, BTreeMap::new()),
+            handler: handler.to_owned(),
+            ..RuntimeClass::default()
+        };
+        Object::new(COMPONENT, &class, origin.clone())
+    }));
+    objects
+}
+
+/// The namespace admits pods that mount the host's folders, which is what a device plugin is for.
+fn namespace() -> Namespace {
+    let levels = ["enforce", "audit", "warn"].map(|mode| {
+        let key = format!("pod-security.kubernetes.io/{mode}");
+        (key, "privileged".to_owned())
+    });
+    Namespace {
+        metadata: metadata(NAMESPACE, None, levels.into()),
+        ..Namespace::default()
+    }
+}
+
+fn service_account() -> ServiceAccount {
+    ServiceAccount {
+        metadata: metadata(COMPONENT, Some(NAMESPACE), BTreeMap::new()),
+        ..ServiceAccount::default()
+    }
+}
+
+/// The runtime labels its own node, sets a condition on it and writes events about it.
+fn cluster_role() -> ClusterRole {
+    let rule = |group: &str, resources: &[&str], verbs: &[&str]| PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(resources.iter().map(ToString::to_string).collect()),
+        verbs: verbs.iter().map(ToString::to_string).collect(),
+        ..PolicyRule::default()
+    };
+    ClusterRole {
+        metadata: metadata(COMPONENT, None, BTreeMap::new()),
+        rules: Some(vec![
+            rule("", &["nodes"], &["get", "patch"]),
+            rule("", &["nodes/status"], &["patch"]),
+            rule("events.k8s.io", &["events"], &["create", "patch"]),
+        ]),
+        ..ClusterRole::default()
+    }
+}
+
+fn cluster_role_binding() -> ClusterRoleBinding {
+    ClusterRoleBinding {
+        metadata: metadata(COMPONENT, None, BTreeMap::new()),
+        role_ref: RoleRef {
+            api_group: "rbac.authorization.k8s.io".to_owned(),
+            kind: "ClusterRole".to_owned(),
+            name: COMPONENT.to_owned(),
+        },
+        subjects: Some(vec![Subject {
+            kind: "ServiceAccount".to_owned(),
+            name: COMPONENT.to_owned(),
+            namespace: Some(NAMESPACE.to_owned()),
+            ..Subject::default()
+        }]),
+    }
+}

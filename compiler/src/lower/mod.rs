@@ -1,0 +1,30 @@
+//! `Checked → Plan`: what to do about a cluster, one file per concern. Nothing here can say no.
+
+mod device_plugin;
+mod expectations;
+mod node_config;
+mod releases;
+mod summary;
+
+use crate::check::Checked;
+use crate::plan::Plan;
+
+pub use node_config::node_config;
+
+pub(crate) use device_plugin::daemon_set::tolerations;
+pub(crate) use node_config::{os, strategy_word};
+
+/// What to do about a cluster.
+pub fn lower(cluster: &Checked<'_>) -> Plan {
+    let mut objects = device_plugin::objects(cluster);
+    objects.extend(cluster.cloud.objects(cluster));
+    objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
+    Plan {
+        cluster: cluster.name.value.clone(),
+        provisioning: cluster.cloud.provision(cluster),
+        objects,
+        releases: releases::releases(cluster),
+        expectations: expectations::expectations(cluster),
+        summary: summary::summary(cluster),
+    }
+}

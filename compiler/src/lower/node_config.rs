@@ -1,0 +1,110 @@
+//! What the runtime is told on the nodes of a pool.
+
+use gpuc_schema::config::MigStrategy;
+use gpuc_schema::node_config::{
+    API_VERSION, DeviceInjection, Driver, ExpectedGpus, KIND, MigGpu, MigSlice, NodeConfig,
+    NodeSharing,
+};
+
+use crate::check::Checked;
+use crate::cloud::{Injection, OsFacts};
+use crate::model::{Pool, Sharing};
+
+/// Where the runtime's container sees the driver.
+pub(super) const DRIVER_ROOT: &str = "/driver-root";
+
+/// Where CDI specs are written, on the host and in the runtime's container.
+pub(super) const CDI_DIR: &str = "/var/run/cdi";
+
+/// The host's folder for the control daemon of the Multi-Process Service.
+pub(super) const MPS_ROOT: &str = "/run/gpuc/mps";
+
+/// The runtime's configuration for a pool with GPUs.
+pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
+    let gpus = pool.gpus.sure().as_ref();
+    let gpus = gpus.unwrap_or_else(|| unreachable!("only pools with GPUs run the runtime"));
+    let os = os(cluster, pool);
+    NodeConfig {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        cluster: cluster.name.value.clone(),
+        pool: pool.name.value.clone(),
+        expected: ExpectedGpus {
+            model: gpus.model.key.to_owned(),
+            count: gpus.per_node,
+        },
+        driver: Driver {
+            host_root: os.driver_root.to_owned(),
+            container_root: DRIVER_ROOT.to_owned(),
+        },
+        devices: devices(os.injection),
+        sharing: sharing(cluster, pool),
+        resources: pool
+            .offers
+            .sure()
+            .iter()
+            .map(|offer| (offer.resource.clone(), offer.per_node))
+            .collect(),
+    }
+}
+
+/// What is known of a pool's node image.
+pub(crate) fn os(cluster: &Checked<'_>, pool: &Pool) -> &'static OsFacts {
+    let facts = cluster.cloud.os(pool.os.value);
+    facts.unwrap_or_else(|| unreachable!("GPUC2010 rejects node images that a cloud does not have"))
+}
+
+fn devices(injection: Injection) -> DeviceInjection {
+    match injection {
+        Injection::EnvironmentVariable => DeviceInjection::EnvironmentVariable,
+        Injection::Cdi => DeviceInjection::Cdi {
+            spec_dir: CDI_DIR.to_owned(),
+        },
+        Injection::DeviceNodes { host, container } => DeviceInjection::DeviceNodes {
+            driver_host_path: host.to_owned(),
+            driver_container_path: container.to_owned(),
+        },
+    }
+}
+
+fn sharing(cluster: &Checked<'_>, pool: &Pool) -> NodeSharing {
+    match pool.sharing.sure() {
+        Sharing::Exclusive => NodeSharing::Exclusive,
+        Sharing::TimeSlicing { replicas, rename } => NodeSharing::TimeSlicing {
+            replicas: replicas.value,
+            rename: *rename,
+        },
+        Sharing::Mps { replicas, rename } => NodeSharing::Mps {
+            replicas: replicas.value,
+            rename: *rename,
+            root: MPS_ROOT.to_owned(),
+        },
+        Sharing::Mig { strategy, gpus } => NodeSharing::Mig {
+            strategy: strategy_word(strategy.value).to_owned(),
+            apply: !cluster.cloud.cuts_gpus(pool),
+            gpus: gpus
+                .iter()
+                .map(|gpu| MigGpu {
+                    index: gpu.index,
+                    slices: gpu
+                        .slices
+                        .iter()
+                        .map(|slice| MigSlice {
+                            profile: slice.profile.to_owned(),
+                            start: slice.start,
+                            size: slice.size,
+                        })
+                        .collect(),
+                })
+                .collect(),
+        },
+    }
+}
+
+/// The strategy as NVIDIA's tools write it.
+pub(crate) fn strategy_word(strategy: MigStrategy) -> &'static str {
+    match strategy {
+        MigStrategy::Single => "single",
+        MigStrategy::Mixed => "mixed",
+    }
+}

@@ -1,0 +1,182 @@
+//! The JSON Schema of gpu-cluster.yaml, for completion and hover in editors, and for `gpuc explain`.
+
+use gpuc_schema::config::GpuCluster;
+use serde_json::Value;
+
+/// The schema, as the text that is committed as `schema/gpu-cluster.schema.json`.
+pub fn json() -> String {
+    let text = serde_json::to_string_pretty(&value()).expect("a schema is JSON");
+    text + "\n"
+}
+
+/// The schema as a value.
+pub fn value() -> Value {
+    schemars::schema_for!(GpuCluster).to_value()
+}
+
+/// What is known of a key: `nodePools.sharing.mig`.
+pub struct Key {
+    /// The key's documentation.
+    pub description: String,
+    /// Its type in words.
+    pub kind: String,
+    /// Its default, as JSON.
+    pub default: Option<Value>,
+    /// Examples, as JSON.
+    pub examples: Vec<Value>,
+    /// The keys below it, each with the first line of its documentation.
+    pub keys: Vec<(String, String)>,
+    /// The values it may have, each with its documentation.
+    pub values: Vec<(String, String)>,
+}
+
+/// Looks up a key; list indexes are passed over. The error names the part that is no key, and what there is instead.
+pub fn key(path: &str) -> Result<Key, (String, Vec<String>)> {
+    let root = value();
+    let mut schema = root.clone();
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        let name = part.split('[').next().unwrap_or(part);
+        let properties = properties(&root, &schema);
+        let found = properties.iter().find(|(key, _)| key == name);
+        let Some((_, found)) = found else {
+            let keys = properties.into_iter().map(|(key, _)| key).collect();
+            return Err((name.to_owned(), keys));
+        };
+        schema = found.clone();
+    }
+    Ok(describe(&root, &schema))
+}
+
+fn describe(root: &Value, schema: &Value) -> Key {
+    let target = follow(root, schema);
+    let own = text(schema, "description");
+    let keys = properties(root, schema);
+    Key {
+        description: if own.is_empty() {
+            text(&target, "description")
+        } else {
+            own
+        },
+        kind: kind(root, schema),
+        default: schema.get("default").cloned(),
+        examples: schema
+            .get("examples")
+            .or_else(|| target.get("examples"))
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
+        keys: keys
+            .iter()
+            .map(|(key, schema)| {
+                let described = describe_shortly(root, schema);
+                (key.clone(), described)
+            })
+            .collect(),
+        values: values(&target),
+    }
+}
+
+fn describe_shortly(root: &Value, schema: &Value) -> String {
+    let own = text(schema, "description");
+    let whole = if own.is_empty() {
+        text(&follow(root, schema), "description")
+    } else {
+        own
+    };
+    whole
+        .split("\n\n")
+        .next()
+        .unwrap_or_default()
+        .replace('\n', " ")
+}
+
+fn kind(root: &Value, schema: &Value) -> String {
+    let target = follow(root, schema);
+    let optional = schema.get("anyOf").is_some();
+    let word = match target.get("type") {
+        Some(Value::String(word)) if word == "array" => {
+            let items = target.get("items").cloned().unwrap_or_default();
+            format!("list of {}", kind(root, &items))
+        }
+        Some(Value::String(word)) => word.clone(),
+        Some(Value::Array(words)) => {
+            let words = words.iter().filter_map(Value::as_str);
+            words
+                .filter(|word| *word != "null")
+                .collect::<Vec<_>>()
+                .join(" or ")
+        }
+        _ if target.get("oneOf").is_some() => "one of its values".to_owned(),
+        _ => "value".to_owned(),
+    };
+    let _ = optional;
+    word
+}
+
+/// The values of a choice: names that stand alone, and names of mappings with one key.
+fn values(target: &Value) -> Vec<(String, String)> {
+    let Some(choices) = target.get("oneOf").and_then(Value::as_array) else {
+        return Vec::new();
+    };
+    choices
+        .iter()
+        .filter_map(|choice| {
+            choice
+                .get("const")
+                .and_then(Value::as_str)
+                .map(|name| (name, choice))
+        })
+        .map(|(name, choice)| (name.to_owned(), text(choice, "description")))
+        .collect()
+}
+
+/// The keys below a schema, through references, lists, options and choices.
+fn properties(root: &Value, schema: &Value) -> Vec<(String, Value)> {
+    let target = follow(root, schema);
+    if let Some(items) = target.get("items") {
+        return properties(root, items);
+    }
+    let mut found: Vec<(String, Value)> = Vec::new();
+    let own = target.get("properties").and_then(Value::as_object);
+    for (key, value) in own.into_iter().flatten() {
+        found.push((key.clone(), value.clone()));
+    }
+    for choice in target
+        .get("oneOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let properties = choice.get("properties").and_then(Value::as_object);
+        for (key, value) in properties.into_iter().flatten() {
+            let mut value = value.clone();
+            let documented = choice.get("description");
+            if let (Some(description), Some(value)) = (documented, value.as_object_mut()) {
+                value.insert("description".to_owned(), description.clone());
+            }
+            found.push((key.clone(), value));
+        }
+    }
+    found
+}
+
+/// The schema that one refers to; of an option, the schema of what it may hold.
+fn follow(root: &Value, schema: &Value) -> Value {
+    let options = schema.get("anyOf").and_then(Value::as_array);
+    if let Some(options) = options {
+        let some = options.iter().find(|option| text(option, "type") != "null");
+        return some.map(|some| follow(root, some)).unwrap_or_default();
+    }
+    let Some(reference) = schema.get("$ref").and_then(Value::as_str) else {
+        return schema.clone();
+    };
+    let target = root.pointer(reference.trim_start_matches('#'));
+    target
+        .map(|target| follow(root, target))
+        .unwrap_or_default()
+}
+
+fn text(schema: &Value, key: &str) -> String {
+    let text = schema.get(key).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}

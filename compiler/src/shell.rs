@@ -1,0 +1,161 @@
+//! Text to shell words: whatever is in it, a shell sees one word.
+
+use std::fmt::Write;
+
+/// Text as one word of bash, to stand as an argument or on the right of an assignment.
+///
+/// Words that say nothing to a shell stay bare. Everything else stands in single quotes, and where it has characters
+/// that cannot be seen, in `$'…'` with those escaped: a reader of the script sees what is there. Bytes are escaped in
+/// octal because `\u` means something else in every locale.
+///
+/// No argument of a process can hold NUL; the reader of `gpu-cluster.yaml` refuses it, so it does not get here. Were
+/// it to, the word would end there.
+pub fn quote(text: &str) -> String {
+    if is_bare(text) {
+        text.to_owned()
+    } else if text.chars().any(is_unseen) {
+        escaped(text)
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// Whether a shell takes the text as it stands, as one word, wherever an argument may stand.
+fn is_bare(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
+    // `a=b` is an assignment at the start of a command; `--a=b` never is.
+    let may_assign = text.contains('=') && !text.starts_with('-');
+    !text.is_empty() && text.bytes().all(is_plain) && !may_assign
+}
+
+/// Whether a reader could miss the character or be misled by it: control characters, line separators, and marks that
+/// turn the direction of writing or take no room.
+pub(crate) fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+}
+
+fn escaped(text: &str) -> String {
+    let mut word = String::from("$'");
+    for character in text.chars() {
+        match character {
+            '\n' => word.push_str(r"\n"),
+            '\t' => word.push_str(r"\t"),
+            '\r' => word.push_str(r"\r"),
+            '\'' => word.push_str(r"\'"),
+            '\\' => word.push_str(r"\\"),
+            _ if is_unseen(character) => {
+                for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                    write!(word, "\\{byte:03o}").expect("a String takes everything");
+                }
+            }
+            _ => word.push(character),
+        }
+    }
+    word.push('\'');
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What bash makes of words: each argument, as bytes.
+    fn arguments(script: &str) -> Vec<String> {
+        let output = Command::new("bash")
+            .args(["-c", script])
+            .env("LC_ALL", "C")
+            .output()
+            .expect("bash runs");
+        assert!(output.status.success(), "{script}: {output:?}");
+        let text = String::from_utf8(output.stdout).expect("what went in was UTF-8");
+        let mut parts: Vec<String> = text.split('\0').map(str::to_owned).collect();
+        assert_eq!(parts.pop().as_deref(), Some(""));
+        parts
+    }
+
+    fn through_bash(values: &[String]) -> Vec<String> {
+        let words: Vec<String> = values.iter().map(|value| quote(value)).collect();
+        arguments(&format!("printf '%s\\0' {}", words.join(" ")))
+    }
+
+    #[test]
+    fn what_says_nothing_to_a_shell_stays_bare() {
+        for text in ["a", "--min-nodes=3", "a.b/c:d@e", "100%", "x_y", "1,2"] {
+            assert_eq!(quote(text), text);
+        }
+        assert_eq!(quote(""), "''");
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("A=b"), "'A=b'");
+        assert_eq!(quote("it's"), r"'it'\''s'");
+        assert_eq!(quote("a\nb"), r"$'a\nb'");
+        assert_eq!(quote("a\u{202e}b"), r"$'a\342\200\256b'");
+        assert_eq!(quote("ä"), "'ä'");
+    }
+
+    #[test]
+    fn hostile_text_reaches_a_program_as_it_is() {
+        let values = [
+            "",
+            " ",
+            "'",
+            "\"",
+            "\\",
+            "\\'",
+            "'\\''",
+            "$(touch x)",
+            "`id`",
+            "${HOME}",
+            "$HOME",
+            "~",
+            "~root",
+            "a;b",
+            "a|b&c",
+            "*",
+            "?",
+            "[a-z]",
+            "{a,b}",
+            "!!",
+            "#x",
+            "-n",
+            "--",
+            "-e",
+            "a=b",
+            "\n",
+            "\n\n",
+            "a\nb\n",
+            "\t",
+            "\r\n",
+            "\u{1}\u{7f}\u{1b}[31m",
+            "\u{85}\u{2028}\u{feff}",
+            "ünïcödé 🚀",
+            "\\n\\x41\\101",
+            "$'\\n'",
+            "<(id)",
+            ">x",
+            "(a)",
+            "if",
+            "\u{1}7",
+            "%s%n",
+        ];
+        let mut values: Vec<String> = values.map(str::to_owned).to_vec();
+        values.push("x'\"$(`\\ \n".repeat(1000));
+        assert_eq!(through_bash(&values), values);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn any_text_is_one_word(values in prop::collection::vec("[^\0]{0,12}", 1..40)) {
+            prop_assert_eq!(through_bash(&values), values);
+        }
+    }
+}

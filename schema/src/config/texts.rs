@@ -1,0 +1,320 @@
+//! Every text that a user writes freely, for rules that hold for any text.
+
+use super::{
+    AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection, GcpCluster, Gitops,
+    GpuCluster, Member, Notebooks, Placement, PodRun, Prometheus, Sharing, Stack, TextMap,
+};
+use crate::Spanned;
+
+/// A text of the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// The text and its place.
+    pub written: &'a Spanned<String>,
+    /// Whether it may have several lines: a command's argument, a variable.
+    pub many_lines: bool,
+}
+
+/// Every text of a file, keys of text maps among them. Amounts, which have a syntax of their own, are not.
+pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
+    let mut texts = Texts::default();
+    texts.one(&config.metadata.name);
+    texts.some(&config.base);
+    texts.some(&config.allow);
+    texts.one(&config.kubernetes.version);
+    texts.cloud(&config.cloud);
+    texts.stack(&config.stack);
+    texts.pools(config);
+    texts.teams(config);
+    if let Some(Prometheus::Existing(existing)) = (config.monitoring.as_ref())
+        .and_then(|monitoring| monitoring.prometheus.as_ref())
+        .map(|prometheus| &prometheus.value)
+    {
+        texts.one(&existing.release);
+    }
+    texts.workloads(config);
+    if let Some(Notebooks::JupyterHub(hub)) = config.notebooks.as_ref().map(|it| &it.value) {
+        for profile in &hub.profiles {
+            texts.one(&profile.name);
+            texts.some(&profile.pool);
+            texts.some(&profile.profile);
+        }
+    }
+    if let Some(Gitops::Flux(git) | Gitops::Argocd(git)) =
+        config.gitops.as_ref().map(|it| &it.value)
+    {
+        texts.some([&git.repository, &git.branch, &git.path]);
+    }
+    texts.found
+}
+
+#[derive(Default)]
+struct Texts<'a> {
+    found: Vec<Text<'a>>,
+}
+
+impl<'a> Texts<'a> {
+    fn one(&mut self, written: &'a Spanned<String>) {
+        self.found.push(Text {
+            written,
+            many_lines: false,
+        });
+    }
+
+    fn some(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {
+        written.into_iter().for_each(|text| self.one(text));
+    }
+
+    fn map(&mut self, map: &'a TextMap) {
+        map.iter().for_each(|(key, value)| self.some([key, value]));
+    }
+
+    fn lines(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {
+        let text = |written| Text {
+            written,
+            many_lines: true,
+        };
+        self.found.extend(written.into_iter().map(text));
+    }
+
+    fn cloud(&mut self, cloud: &'a CloudSection) {
+        match cloud {
+            CloudSection::Aws(aws) => {
+                self.some([&aws.account, &aws.region]);
+                match &aws.cluster.value {
+                    AwsCluster::Create(create) => {
+                        match create.vpc.as_ref().map(|vpc| &vpc.value) {
+                            Some(AwsVpc::Cidr(range)) => self.one(range),
+                            Some(AwsVpc::Existing(vpc)) => self.vpc(vpc),
+                            None => {}
+                        }
+                        self.some(&create.zones);
+                    }
+                    AwsCluster::Existing(existing) => {
+                        self.some(&existing.name);
+                        existing.vpc.iter().for_each(|vpc| self.vpc(vpc));
+                    }
+                }
+                self.map(&aws.tags);
+            }
+            CloudSection::Gcp(gcp) => {
+                self.some([&gcp.project, &gcp.location]);
+                match &gcp.cluster.value {
+                    GcpCluster::Create(create) => {
+                        self.some(&create.network);
+                        self.some(&create.subnetwork);
+                    }
+                    GcpCluster::Existing(existing) => self.some(&existing.name),
+                }
+                self.map(&gcp.resource_labels);
+            }
+            CloudSection::Azure(azure) => {
+                self.some([&azure.subscription, &azure.resource_group, &azure.location]);
+                match &azure.cluster.value {
+                    AzureCluster::Create(create) => self.some(&create.subnet),
+                    AzureCluster::Existing(existing) => self.some(&existing.name),
+                }
+                self.map(&azure.tags);
+            }
+            CloudSection::OnPrem(on_prem) => self.one(&on_prem.context),
+        }
+    }
+
+    fn vpc(&mut self, vpc: &'a AwsExistingVpc) {
+        self.one(&vpc.id);
+        self.some(&vpc.security_group);
+        for subnet in vpc.private_subnets.iter().chain(&vpc.public_subnets) {
+            self.some([&subnet.zone, &subnet.id]);
+        }
+    }
+
+    fn stack(&mut self, stack: &'a Stack) {
+        self.some(&stack.driver_version);
+        self.some(&stack.runtime_image);
+        self.some(&stack.driver_image);
+    }
+
+    fn pools(&mut self, config: &'a GpuCluster) {
+        for pool in &config.node_pools {
+            self.one(&pool.name);
+            self.some(&pool.machine);
+            self.some(pool.gpu.as_ref().map(|gpu| &gpu.model));
+            self.some(pool.zones.iter().chain(&pool.subnets).chain(&pool.hosts));
+            match &pool.capacity.value {
+                Capacity::Reservation(reservation) => self.one(&reservation.id),
+                Capacity::CapacityBlock(block) => self.one(&block.id),
+                Capacity::OnDemand | Capacity::Spot(_) => {}
+            }
+            if let Some(Placement::Group(group)) =
+                pool.network.placement.as_ref().map(|it| &it.value)
+            {
+                self.one(group);
+            }
+            if let Sharing::Mig(mig) = &pool.sharing.value {
+                for entry in &mig.per_gpu {
+                    self.some(&entry.gpus);
+                    self.some(entry.layout.iter().map(|slices| &slices.profile));
+                }
+            }
+            self.map(&pool.labels);
+            for taint in &pool.taints {
+                self.some([&taint.key, &taint.value.value]);
+            }
+            self.some(&pool.dedicated_to);
+            self.map(&pool.tags);
+            if let Some(existing) = &pool.existing {
+                self.map(&existing.selector);
+            }
+            self.stack(&pool.stack);
+        }
+    }
+
+    fn teams(&mut self, config: &'a GpuCluster) {
+        for team in &config.teams {
+            self.one(&team.name);
+            self.some(&team.namespaces);
+            for member in &team.members {
+                let (Member::Group(name) | Member::User(name)) = &member.value;
+                self.one(name);
+            }
+            for quota in team.quota.iter().flat_map(|quota| &quota.gpus) {
+                self.one(&quota.pool);
+                self.some(&quota.profile);
+            }
+        }
+    }
+
+    fn workloads(&mut self, config: &'a GpuCluster) {
+        for workload in &config.workloads {
+            self.one(&workload.name);
+            self.some(&workload.team);
+            self.some(&workload.pool);
+            if let Some(job) = &workload.train_job {
+                self.one(&job.image);
+                self.lines(&job.command);
+                self.env(&job.env);
+            }
+            for run in workload.job.iter().chain(&workload.deployment) {
+                self.run(run);
+            }
+        }
+    }
+
+    fn run(&mut self, run: &'a PodRun) {
+        self.one(&run.image);
+        self.lines(&run.command);
+        self.env(&run.env);
+        self.some(&run.profile);
+    }
+
+    fn env(&mut self, env: &'a TextMap) {
+        self.some(env.keys());
+        self.lines(env.values());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Every free text is written as `@` and something, so that a walk over the JSON finds it.
+    fn marked(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::String(text) if text.starts_with('@') => found.push(text.clone()),
+            Value::Array(items) => items.iter().for_each(|item| marked(item, found)),
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    found.extend(key.starts_with('@').then(|| key.clone()));
+                    marked(value, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[track_caller]
+    fn check(cloud: &Value, pool: &Value) {
+        let vary = json!({
+            "apiVersion": "gpuc.dev/v1alpha1", "kind": "GpuCluster",
+            "metadata": {"name": "@name"}, "base": "@base", "allow": ["@allow"],
+            "kubernetes": {"version": "@version"}, "cloud": cloud,
+            "stack": {"driverVersion": "@dv", "runtimeImage": "@ri", "driverImage": "@di"},
+            "nodePools": [pool],
+            "teams": [{"name": "@team", "namespaces": ["@ns"],
+                "members": [{"group": "@group"}, {"user": "@user"}],
+                "quota": {"gpus": [{"pool": "@qp", "profile": "@qprof"}]}}],
+            "monitoring": {"prometheus": {"existing": {"release": "@release"}}},
+            "workloads": [
+                {"name": "@w1", "team": "@wt", "pool": "@wp", "trainJob": {"image": "@i1",
+                    "command": ["@c1"], "env": {"@k1": "@v1"}, "nodes": 1, "gpusPerNode": 1}},
+                {"name": "@w2", "job": {"image": "@i2", "command": ["@c2"], "env": {"@k2": "@v2"},
+                    "profile": "@pr"}},
+                {"name": "@w3", "deployment": {"image": "@i3"}}],
+            "notebooks": {"jupyterHub": {"profiles": [
+                {"name": "@n", "pool": "@np", "profile": "@nprof"}]}},
+            "gitops": {"flux": {"repository": "@repo", "branch": "@branch", "path": "@path"}},
+        });
+        let mut expected = Vec::new();
+        marked(&vary, &mut expected);
+        let config: GpuCluster = serde_json::from_value(vary).expect("a configuration");
+        let mut found: Vec<_> = texts(&config)
+            .iter()
+            .map(|text| text.written.value.clone())
+            .filter(|text| !text.is_empty())
+            .collect();
+        expected.sort();
+        found.sort();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn every_text_is_found() {
+        let pool = json!({
+            "name": "@pool", "machine": "@machine", "gpu": {"model": "@model", "perNode": 1},
+            "nodes": {"count": 1}, "zones": ["@zone"], "subnets": ["@subnet"], "hosts": ["@host"],
+            "capacity": {"reservation": {"id": "@id"}},
+            "network": {"placement": {"group": "@pg"}},
+            "sharing": {"mig": {"strategy": "mixed", "perGpu": [
+                {"gpus": "@gpus", "layout": [{"profile": "@profile", "count": 1}]}]}},
+            "labels": {"@lk": "@lv"}, "taints": [{"key": "@tk", "value": "@tv", "effect": "NoSchedule"}],
+            "dedicatedTo": "@whom", "tags": {"@gk": "@gv"}, "existing": {"selector": {"@sk": "@sv"}},
+            "stack": {"driverVersion": "@pdv", "runtimeImage": "@pri", "driverImage": "@pdi"},
+        });
+        let block = json!({"name": "@pool", "nodes": {"count": 1},
+            "capacity": {"capacityBlock": {"id": "@id", "count": 1}}});
+        let vpc = json!({"id": "@vpc", "securityGroup": "@sg",
+            "privateSubnets": [{"zone": "@z1", "id": "@s1"}],
+            "publicSubnets": [{"zone": "@z2", "id": "@s2"}]});
+        let aws = |cluster: Value| {
+            json!({"aws": {"account": "@account", "region": "@region", "cluster": cluster,
+                "tags": {"@ak": "@av"}}})
+        };
+        check(
+            &aws(json!({"create": {"vpc": {"cidr": "@cidr"}, "zones": ["@az"]}})),
+            &pool,
+        );
+        check(&aws(json!({"create": {"vpc": {"existing": vpc}}})), &block);
+        check(
+            &aws(json!({"existing": {"name": "@cluster", "vpc": vpc}})),
+            &pool,
+        );
+        let gcp = |cluster: Value| {
+            json!({"gcp": {"project": "@project", "location": "@location", "cluster": cluster,
+                "resourceLabels": {"@rk": "@rv"}}})
+        };
+        check(
+            &gcp(json!({"create": {"network": "@net", "subnetwork": "@sub"}})),
+            &pool,
+        );
+        check(&gcp(json!({"existing": {"name": "@cluster"}})), &pool);
+        let azure = |cluster: Value| {
+            json!({"azure": {"subscription": "@subscription", "resourceGroup": "@rg",
+                "location": "@location", "cluster": cluster, "tags": {"@ak": "@av"}}})
+        };
+        check(&azure(json!({"create": {"subnet": "@subnet2"}})), &pool);
+        check(&azure(json!({"existing": {"name": "@cluster"}})), &pool);
+        check(&json!({"onPrem": {"context": "@context"}}), &pool);
+    }
+}

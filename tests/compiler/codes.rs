@@ -1,0 +1,158 @@
+//! Every kind of finding keeps the promises of its page.
+
+use std::collections::BTreeSet;
+
+use gpuc::diag::{Edit, Severity};
+
+use crate::support::{Outcome, compile_text, expect_files};
+
+#[test]
+fn ids_and_names_are_unique_and_well_formed() {
+    let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
+    for code in gpuc::codes() {
+        let digits = code.id.strip_prefix("GPUC").unwrap_or_default();
+        let well_formed = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        assert!(well_formed, "{} is no id", code.id);
+        assert!(ids.insert(code.id), "{} is used twice", code.id);
+        assert!(names.insert(code.name), "{} is used twice", code.name);
+        let hyphenated = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        assert!(
+            code.name.chars().all(hyphenated),
+            "{} is no name",
+            code.name
+        );
+        assert!(
+            !code.summary.ends_with('.'),
+            "{}: the summary ends in a full stop",
+            code.id
+        );
+    }
+}
+
+#[test]
+fn pages_have_their_headings() {
+    for code in gpuc::codes() {
+        let headings = ["### What it checks", "### Why it matters", "### What to do"];
+        let places: Vec<_> = headings
+            .iter()
+            .map(|heading| code.explain.find(heading))
+            .collect();
+        assert!(
+            places.iter().all(Option::is_some) && places.is_sorted(),
+            "{}: the page lacks a heading, or has them in another order",
+            code.id
+        );
+    }
+}
+
+#[test]
+fn bad_examples_raise_their_code_and_no_other() {
+    let wrong: Vec<_> = gpuc::codes()
+        .into_iter()
+        .filter_map(|code| {
+            let outcome = compile_text(code.bad);
+            let as_promised = outcome.codes() == [code.id]
+                && outcome
+                    .findings
+                    .iter()
+                    .all(|found| found.severity == code.severity);
+            (!as_promised).then(|| format!("{}:\n{}", code.id, outcome.text()))
+        })
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} bad examples:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn good_examples_raise_nothing_and_build() {
+    let wrong: Vec<_> = gpuc::codes()
+        .into_iter()
+        .filter_map(|code| {
+            let outcome = compile_text(code.good);
+            let silent = outcome.findings.is_empty();
+            let built = outcome.compilations.iter().all(|one| one.output.is_some());
+            (!silent || !built).then(|| format!("{}:\n{}", code.id, outcome.text()))
+        })
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} good examples:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn every_finding_has_a_place_and_a_help() {
+    for code in gpuc::codes() {
+        for found in compile_text(code.bad).findings {
+            assert!(found.help.is_some(), "{}: no help", code.id);
+            let words = found.message.chars().next().unwrap();
+            assert!(
+                !words.is_uppercase() || !found.message.ends_with('.'),
+                "{}",
+                code.id
+            );
+        }
+    }
+}
+
+#[test]
+fn applying_a_fix_mends_what_it_belongs_to() {
+    let mut wrong = Vec::new();
+    for code in gpuc::codes() {
+        let outcome = compile_text(code.bad);
+        let edits = edits(&outcome);
+        if edits.is_empty() {
+            continue;
+        }
+        let mended = compile_text(&apply(code.bad, edits));
+        if mended
+            .findings
+            .iter()
+            .any(|found| found.severity == Severity::Error)
+        {
+            wrong.push(format!("{}:\n{}", code.id, mended.text()));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} fixes do not mend:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn rendered_findings_are_the_committed_ones() {
+    let rendered = gpuc::codes().into_iter().map(|code| {
+        let text = compile_text(code.bad).text();
+        (format!("{}.txt", code.id), text)
+    });
+    expect_files("golden/diagnostics", &rendered.collect());
+}
+
+/// The edits of every finding that has some; of those that overlap, the first.
+fn edits(outcome: &Outcome) -> Vec<Edit> {
+    let fixes = outcome
+        .findings
+        .iter()
+        .filter_map(|found| found.fix.as_ref());
+    let mut edits: Vec<_> = fixes.flat_map(|fix| fix.edits.iter().cloned()).collect();
+    edits.sort_by_key(|edit| edit.span);
+    edits.dedup_by(|next, before| next.span.start < before.span.end || next == before);
+    edits
+}
+
+fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+    let mut text = text.to_owned();
+    edits.sort_by_key(|edit| std::cmp::Reverse(edit.span));
+    for edit in edits {
+        text.replace_range(edit.span.start as usize..edit.span.end as usize, &edit.text);
+    }
+    text
+}

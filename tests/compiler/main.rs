@@ -1,0 +1,16 @@
+//! Tests that look at the whole compiler, one module for each promise.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test may stop at the first surprise, and reads and writes files"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod codes;
+mod fresh;
+mod golden;
+mod schema;
+mod yaml;

@@ -1,0 +1,94 @@
+//! The JSON Schema and the decoder are of one mind.
+
+use crate::golden::{compile_example, examples};
+use crate::support::compile_text;
+
+fn validator() -> jsonschema::Validator {
+    jsonschema::validator_for(&gpuc::schema::value()).unwrap()
+}
+
+fn json(text: &str) -> Option<serde_json::Value> {
+    serde_yaml::from_str(text).ok()
+}
+
+#[test]
+fn the_schema_accepts_every_example() {
+    let validator = validator();
+    for (name, paths) in examples() {
+        for compilation in compile_example(&paths).compilations {
+            let value = serde_json::to_value(&compilation.loaded.root).unwrap();
+            let errors: Vec<_> = validator
+                .iter_errors(&value)
+                .map(|e| e.to_string())
+                .collect();
+            assert!(errors.is_empty(), "{name}: {errors:?}");
+        }
+    }
+}
+
+/// Each is refused by both. What the schema cannot say is not in this table.
+#[test]
+fn what_the_decoder_refuses_the_schema_refuses() {
+    let good = gpuc::fleet::CLUSTER_NAME_TAKEN.good;
+    let good = good.split("---").next().unwrap();
+    let validator = validator();
+    assert!(validator.is_valid(&json(good).unwrap()));
+    for (from, to) in [
+        ("nodes: {count: 1}", "nodes: {count: one}"),
+        ("nodes: {count: 1}", "nodes: {count: -1}"),
+        ("nodes: {count: 1}", "nodes: {cuont: 1}"),
+        ("nodes: {count: 1}", "nodes: 1"),
+        ("name: cpu, ", ""),
+        ("name: cpu", "name: 5"),
+        ("kind: GpuCluster", "kind: Cluster"),
+        ("gpuc.dev/v1alpha1", "gpuc.dev/v1"),
+        ("onPrem: {context: a}", "onPremises: {context: a}"),
+        ("onPrem: {context: a}", "onPrem: {}"),
+        ("name: cpu, ", "name: cpu, capacity: onDemnd, "),
+        ("name: cpu, ", "name: cpu, taints: {key: a}, "),
+        (
+            "name: cpu, ",
+            "name: cpu, sharing: {timeSlicing: {replicas: many}}, ",
+        ),
+        ("name: cpu, ", "name: cpu, sharing: {mig: {}}, "),
+    ] {
+        assert!(good.contains(from), "{from} is not in the text");
+        let bad = good.replacen(from, to, 1);
+        let refused = compile_text(&bad);
+        assert!(!refused.findings.is_empty(), "the decoder takes {to:?}");
+        assert!(
+            !validator.is_valid(&json(&bad).unwrap()),
+            "the schema takes {to:?}"
+        );
+    }
+}
+
+/// A hover in an editor has something to say everywhere.
+#[test]
+fn every_key_is_documented() {
+    fn walk(value: &serde_json::Value, path: &str, bare: &mut Vec<String>) {
+        if let Some(properties) = value.get("properties").and_then(|found| found.as_object()) {
+            for (key, property) in properties {
+                let documented = property.get("description").is_some()
+                    || property.get("$ref").is_some()
+                    || property.get("anyOf").is_some();
+                if !documented {
+                    bare.push(format!("{path}.{key}"));
+                }
+            }
+        }
+        if let Some(fields) = value.as_object() {
+            for (key, value) in fields {
+                walk(value, &format!("{path}/{key}"), bare);
+            }
+        }
+        for item in value.as_array().into_iter().flatten() {
+            walk(item, path, bare);
+        }
+    }
+    let mut bare = Vec::new();
+    walk(&gpuc::schema::value(), "", &mut bare);
+    // The one key of a choice is documented by the choice.
+    bare.retain(|path| !path.contains("oneOf") && !path.contains("/properties/properties"));
+    assert!(bare.is_empty(), "{bare:?}");
+}

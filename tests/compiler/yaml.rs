@@ -1,0 +1,26 @@
+//! Every YAML file that gpuc writes reads the same to another reader.
+
+use crate::golden::{compile_example, examples};
+
+#[test]
+fn libyaml_reads_what_was_meant() {
+    for (name, paths) in examples() {
+        for compilation in compile_example(&paths).compilations {
+            let Some(plan) = &compilation.plan else {
+                continue;
+            };
+            let (tree, _) = compilation.output.as_ref().unwrap();
+            let texts = tree.files().filter(|(path, _)| path.ends_with(".yaml"));
+            for (path, file) in texts {
+                let read: Result<serde_yaml::Value, _> = serde_yaml::from_str(&file.contents);
+                assert!(read.is_ok(), "{name}: {path}: {read:?}");
+            }
+            for object in &plan.objects {
+                let meant = serde_json::to_value(&object.node).unwrap();
+                let written = gpuc::yaml::to_yaml(&object.node);
+                let read: serde_json::Value = serde_yaml::from_str(&written).unwrap();
+                assert_eq!(read, meant, "{name}: {:?}", object.identity);
+            }
+        }
+    }
+}
