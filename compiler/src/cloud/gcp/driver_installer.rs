@@ -1,4 +1,4 @@
-//! The DaemonSet that installs the driver where GKE does not: it runs the installer that the node image carries.
+//! The `DaemonSet` that installs the driver where GKE does not: it runs the installer that the node image carries.
 //!
 //! Facts: GoogleCloudPlatform/container-engine-accelerators@068b15a9
 //! `nvidia-driver-installer/cos/daemonset-preloaded{,-latest}.yaml`, `ubuntu/daemonset-preloaded{,-R580}.yaml` (images,
@@ -31,8 +31,8 @@ const NAMESPACE: &str = "kube-system";
 const PAUSE: &str =
     "gke.gcr.io/pause:3.8@sha256:880e63f94b145e46f1b1082bb71b85e21f16b99b180b9996407d61240ceb9830";
 
-/// One DaemonSet for each pool whose driver is installed by one, and the account they run as.
-pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
+/// One `DaemonSet` for each pool whose driver is installed by one, and the account they run as.
+pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
     let pools: Vec<_> = cluster
         .gpu_pools()
         .map(|(pool, _)| pool)

@@ -7,11 +7,12 @@ use gpuc_schema::config::{Capacity, Placement, TaintEffect};
 use serde_json::{Map, Value, json};
 
 use super::place::{self, Place};
+use super::setting::Setting;
 use super::{accelerator, created, machines, nodes, os, pool_fields as kinds, section, taints};
 use crate::check::Checked;
 use crate::model::{MachineType, Pool, PoolTaint, SetBy};
 use crate::node::{Because, Origin};
-use crate::plan::{Command, Field, FieldKind, Observe, Resource, ResourceKind, Word};
+use crate::plan::{Command, Observe, Resource, ResourceKind, Word};
 
 /// A GKE node pool.
 pub(super) static POOL: ResourceKind = ResourceKind {
@@ -20,7 +21,7 @@ pub(super) static POOL: ResourceKind = ResourceKind {
 };
 
 /// A pool to make.
-pub(super) fn resource(cluster: &Checked<'_>, pool: &Pool, place: Place<'_>) -> Resource {
+pub(super) fn resource(cluster: Checked<'_>, pool: &Pool, place: Place<'_>) -> Resource {
     let lowering = Lowering {
         cluster,
         pool,
@@ -48,48 +49,8 @@ pub(super) fn resource(cluster: &Checked<'_>, pool: &Pool, place: Place<'_>) -> 
     }
 }
 
-/// A field, and the flags that set it when the pool is made.
-struct Setting {
-    flags: Vec<String>,
-    field: Field,
-}
-
-impl Setting {
-    fn new(kind: &'static FieldKind, want: Value, span: Span) -> Self {
-        let because = if span.is_written() {
-            Because::Written
-        } else {
-            Because::Default
-        };
-        Self {
-            flags: Vec::new(),
-            field: Field {
-                kind,
-                want,
-                update: Vec::new(),
-                origin: Origin::made([span], because),
-            },
-        }
-    }
-
-    fn flag(mut self, flag: impl Into<String>) -> Self {
-        self.flags.push(flag.into());
-        self
-    }
-
-    fn flags(mut self, flags: impl IntoIterator<Item = String>) -> Self {
-        self.flags.extend(flags);
-        self
-    }
-
-    fn update(mut self, command: Command) -> Self {
-        self.field.update.push(command);
-        self
-    }
-}
-
 struct Lowering<'c> {
-    cluster: &'c Checked<'c>,
+    cluster: Checked<'c>,
     pool: &'c Pool,
     place: Place<'c>,
 }
@@ -125,9 +86,10 @@ impl Lowering<'_> {
         let written = self.pool.written.machine.as_ref();
         let name = match self.pool.machine.sure() {
             MachineType::Catalog(machine) => machine.name,
-            MachineType::Cpu(_) | MachineType::Host => written
-                .map(|name| name.as_str())
-                .unwrap_or_else(|| unreachable!("a machine that is not picked is written")),
+            MachineType::Cpu(_) | MachineType::Host => written.map_or_else(
+                || unreachable!("a machine that is not picked is written"),
+                |name| name.as_str(),
+            ),
         };
         let flag = format!("--machine-type={name}");
         let span = written.map_or(self.pool.name.span, |name| name.span);
@@ -396,6 +358,7 @@ mod tests {
 
     use super::super::testing::{cluster, line, made, provisioned};
     use super::*;
+    use crate::plan::Field;
 
     fn pool(written: Value) -> Resource {
         let script = format!("pool-{}", written["name"].as_str().expect("a name"));
