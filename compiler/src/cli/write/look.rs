@@ -114,11 +114,11 @@ impl<'a> Looking<'a> {
     fn compare(&mut self, path: &str, file: &TreeFile, found: &Metadata) -> Result<()> {
         let bytes = disk::read(&self.folder.join(path))?;
         if bytes == file.contents.as_bytes() {
-            if !disk::has_mode(found, file.executable) {
+            if disk::has_mode(found, file.executable) {
+                self.changes.unchanged += 1;
+            } else {
                 self.changes.changed.push(path.to_owned());
                 self.act(path, Action::Mode);
-            } else {
-                self.changes.unchanged += 1;
             }
             return Ok(());
         }
