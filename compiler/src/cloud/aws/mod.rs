@@ -79,8 +79,6 @@ static FACTS: Facts = Facts {
     max_nodes: 450,
     capacities: &["onDemand", "spot", "reservation", "capacityBlock"],
     template_resources: true,
-    // eksctl tags the pools: `tags.rs`.
-    template_resources: true,
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::KIND, &pool::KIND];

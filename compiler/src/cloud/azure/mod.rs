@@ -71,7 +71,6 @@ static FACTS: Facts = Facts {
     max_nodes: 1000,
     capacities: &["onDemand", "spot", "reservation"],
     template_resources: false,
-    template_resources: false,
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::GROUP, &cluster::CLUSTER, &pool::POOL];

@@ -75,7 +75,6 @@ static FACTS: Facts = Facts {
     max_nodes: 15_000,
     capacities: &["onDemand", "spot", "reservation"],
     template_resources: false,
-    template_resources: false,
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];

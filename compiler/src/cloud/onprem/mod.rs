@@ -57,7 +57,6 @@ static FACTS: Facts = Facts {
     max_nodes: 5000,
     capacities: &["onDemand"],
     template_resources: false,
-    template_resources: false,
 };
 
 impl Cloud for OnPrem {

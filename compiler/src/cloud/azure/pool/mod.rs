@@ -31,7 +31,7 @@ pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
         },
         create: vec![settings.create()],
         fields: settings.fields(),
-        delete: vec![settings.command("delete").with(["--output", "none"])],
+        delete: settings.delete(),
         origin: settings.origin(),
     }
 }
@@ -84,6 +84,14 @@ impl<'c> Settings<'c> {
         let flags = self.flags().into_iter();
         let words = flags.flat_map(|(flag, values)| std::iter::once(flag.to_owned()).chain(values));
         self.command("add").with(["--output", "none"]).with(words)
+    }
+
+    /// AKS refuses to delete the last system pool; it goes with its cluster.
+    fn delete(&self) -> Vec<Command> {
+        match self.mode() {
+            "System" => Vec::new(),
+            _ => vec![self.command("delete").with(["--output", "none"])],
+        }
     }
 
     /// Every flag of `az aks nodepool add` with its values.
@@ -401,7 +409,8 @@ fn price_json(price: f64) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::cloud::azure::testing::{provision, with_pools};
+    use crate::cloud::azure::testing::{cluster, provision, with_pools};
+    use crate::diag::Report;
     use crate::plan::{Change, Command, Field, Resource, Word};
 
     fn pool(yaml: &str) -> Resource {
@@ -485,10 +494,12 @@ mod tests {
     #[test]
     fn slices_are_cut_by_aks_or_by_the_operator() {
         let slices = |stack: &str| {
-            pool(&format!(
+            let pool = format!(
                 "- {{name: slices, machine: Standard_NC24ads_A100_v4, nodes: {{count: 1}}, stack: {stack}, \
                  sharing: {{mig: {{strategy: mixed, perGpu: [{{layout: [{{profile: 2g.20gb, count: 3}}]}}]}}}}}}"
-            ))
+            );
+            let cluster = cluster(&with_pools(&pool), &mut Report::default());
+            super::resource(&cluster, &cluster.pools[1])
         };
         let aks = slices("{}");
         assert_eq!(want(&aks, "GPU instance profile"), json!("MIG2g"));

@@ -27,8 +27,7 @@ them and stays for as long as the pool lives.
 
 ### What to do
 
-Write one of the layouts in the help, split the pool, or leave driver and slices to the GPU
-Operator with `stack: {driver: operator, devicePlugin: operator}`.
+Write one of the layouts in the help, or make a pool for each kind of slice.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

@@ -1,8 +1,7 @@
 //! Rules that only AKS has, one file each.
 
-mod cluster_name;
 mod disk_size;
-mod grid_driver;
+mod efa_unavailable;
 mod location_unreadable;
 mod max_pods;
 mod mig_layout;
@@ -11,7 +10,6 @@ mod os_without_driver;
 mod placement_compact;
 mod resource_group_name;
 mod resource_id;
-mod setting_not_here;
 mod size_unlisted;
 mod spot_deallocate;
 mod spot_fixed;
@@ -46,7 +44,6 @@ pub(super) static RULES: &[&Rule] = &[
     &spot_price::RULE,
     &spot_surge::RULE,
     &upgrade_settings::RULE,
-    &grid_driver::RULE,
     &mig_size::RULE,
     &mig_layout::RULE,
     &os_without_driver::RULE,
@@ -55,12 +52,11 @@ pub(super) static RULES: &[&Rule] = &[
     &subnets_several::RULE,
     &subnet_of_pool_only::RULE,
     &placement_compact::RULE,
-    &setting_not_here::RULE,
+    &efa_unavailable::RULE,
     &taint_unwritable::RULE,
     &max_pods::RULE,
     &tag_unwritable::RULE,
     &disk_size::RULE,
-    &cluster_name::RULE,
 ];
 
 /// The row of a pool's size.
