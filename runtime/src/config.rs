@@ -1,0 +1,81 @@
+//! Loads the configuration that the compiler wrote.
+
+use std::path::Path;
+use std::{fmt, fs, io};
+
+use gpuc_schema::node_config::{API_VERSION, KIND, NodeConfig};
+
+/// Why a configuration cannot be used.
+#[derive(Debug)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    Unreadable(io::Error),
+    /// The file is not the JSON that is wanted.
+    Malformed(serde_json::Error),
+    /// The file is of another kind or version.
+    Unknown(String),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::Malformed(error) => write!(f, "is not a {KIND}: {error}"),
+            Self::Unknown(found) => write!(f, "is {found}, not {API_VERSION} {KIND}"),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Reads the configuration in a file.
+pub fn load(path: &Path) -> Result<NodeConfig, ConfigError> {
+    parse(&fs::read_to_string(path).map_err(ConfigError::Unreadable)?)
+}
+
+/// Reads a configuration.
+pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
+    let config: NodeConfig = serde_json::from_str(text).map_err(ConfigError::Malformed)?;
+    if config.api_version != API_VERSION || config.kind != KIND {
+        let found = format!("{} {}", config.api_version, config.kind);
+        return Err(ConfigError::Unknown(found));
+    }
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = r#"{
+        "apiVersion": "node.gpuc.dev/v1alpha1",
+        "kind": "NodeConfig",
+        "cluster": "demo",
+        "pool": "infer",
+        "expected": {"model": "l4-24gb", "count": 1},
+        "driver": {"hostRoot": "/", "containerRoot": "/driver-root"},
+        "devices": "environmentVariable",
+        "sharing": {"timeSlicing": {"replicas": 4, "rename": false}},
+        "resources": {"nvidia.com/gpu": 4}
+    }"#;
+
+    #[test]
+    fn a_configuration_is_read_back() {
+        let config = parse(CONFIG).expect("it is a configuration");
+        assert_eq!(config.resources["nvidia.com/gpu"], 4);
+    }
+
+    #[test]
+    fn unknown_keys_and_versions_are_refused() {
+        let unknown_key = CONFIG.replace("\"pool\"", "\"poool\"");
+        assert!(matches!(
+            parse(&unknown_key),
+            Err(ConfigError::Malformed(_))
+        ));
+        let unknown_version = CONFIG.replace("v1alpha1", "v2");
+        assert!(matches!(
+            parse(&unknown_version),
+            Err(ConfigError::Unknown(_))
+        ));
+    }
+}
