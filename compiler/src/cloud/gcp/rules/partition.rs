@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-partition",
         severity: Severity::Error,
         summary: "slices that GKE cannot cut",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Where GKE advertises the GPUs (`devicePlugin: cloud`): whether every GPU of the pool is cut into
 slices of one size, as many as fit, of a size that GKE knows for the card, and offered as
@@ -28,7 +28,7 @@ cannot express.
 
 Fill all GPUs with one profile and write `strategy: single`; or let gpuc's own plugin cut them:
 `devicePlugin: gpuc`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
