@@ -34,24 +34,24 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {devicePlugin: cloud}
 nodePools:
   - name: gpu
     machine: a2-highgpu-1g
     nodes: {count: 1}
     sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}
+    stack: {devicePlugin: cloud}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {devicePlugin: cloud}
 nodePools:
   - name: gpu
     machine: a2-highgpu-1g
     nodes: {count: 1}
     sharing: {mig: {strategy: single, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}
+    stack: {devicePlugin: cloud}
 "#,
     },
     run,

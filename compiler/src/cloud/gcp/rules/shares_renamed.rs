@@ -30,24 +30,24 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {devicePlugin: cloud}
 nodePools:
   - name: gpu
     machine: g2-standard-8
     nodes: {count: 1}
     sharing: {timeSlicing: {replicas: 4, rename: true}}
+    stack: {devicePlugin: cloud}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {devicePlugin: cloud}
 nodePools:
   - name: gpu
     machine: g2-standard-8
     nodes: {count: 1}
     sharing: {timeSlicing: {replicas: 4, rename: false}}
+    stack: {devicePlugin: cloud}
 "#,
     },
     run,
