@@ -13,4 +13,5 @@ mod codes;
 mod fresh;
 mod golden;
 mod schema;
+mod starters;
 mod yaml;
