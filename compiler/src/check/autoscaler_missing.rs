@@ -55,10 +55,12 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if cluster.autoscaler.value != Autoscaler::None {
+    let facts = cluster.cloud.facts();
+    // Hosts of the user's come and go with nobody's help: what is wrong with a range of them is said where they are.
+    if cluster.autoscaler.value != Autoscaler::None || !facts.makes_machines {
         return;
     }
-    let some = cluster.cloud.facts().autoscalers.iter();
+    let some = facts.autoscalers.iter();
     let some = some
         .filter(|autoscaler| **autoscaler != Autoscaler::None)
         .map(word)

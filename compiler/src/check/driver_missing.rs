@@ -4,6 +4,7 @@ use gpuc_schema::config::DriverOwner;
 
 use super::Rule;
 use super::words::{word, words};
+use crate::cloud::OsFacts;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -75,13 +76,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let draft = report.draft(&RULE.code, place.unwrap_or(pool.name.span), message);
         let draft = draft.here(format!("{family} has none on {}", facts.name));
         let draft = draft.label(pool.driver.span, "nobody else installs it");
-        let with = words(
-            facts
-                .os
-                .iter()
-                .filter(|os| os.has_driver)
-                .map(|os| &os.family),
-        );
+        let version = cluster.kubernetes.get().map(|version| version.value);
+        let fits = |os: &&OsFacts| version.is_none_or(|version| os.kubernetes.contains(&version));
+        let with = facts.os.iter().filter(|os| os.has_driver).filter(fits);
+        let with = words(with.map(|os| &os.family));
         let others = facts
             .drivers
             .iter()

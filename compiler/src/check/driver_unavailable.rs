@@ -30,23 +30,23 @@ Write one of the ways that the help lists, or leave the key out.
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    machine: Standard_NC4as_T4_v3
     nodes: {count: 1}
-    stack: {driver: host}
+    stack: {driver: daemonSet}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    machine: Standard_NC4as_T4_v3
     nodes: {count: 1}
     stack: {driver: preinstalled}
 "#,
@@ -68,7 +68,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             word(&driver)
         );
         let draft = report.draft(&RULE.code, driver.span, message);
-        let draft = draft.help(format!("write {}", words(facts.drivers)));
+        let draft = draft.help(format!("write one of {}", words(facts.drivers)));
         match facts.drivers {
             [only] => draft.replace(driver.span, word(only)).emit(),
             _ => draft.emit(),

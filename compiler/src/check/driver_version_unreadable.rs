@@ -56,7 +56,9 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for written in stacks(cluster).filter_map(|stack| stack.driver_version.as_ref()) {
-        if DriverVersion::parse(written).is_none() {
+        let channels = cluster.cloud.facts().driver_channels;
+        let is_channel = channels.contains(&written.as_str());
+        if !is_channel && DriverVersion::parse(written).is_none() {
             let message = format!("`{written}` is not a version of a driver");
             let draft = report.draft(&RULE.code, written.span, message);
             draft

@@ -56,7 +56,13 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let installs = |pool: &Pool| pool.driver.value != DriverOwner::Preinstalled;
+    // Where the cloud installs the driver, it takes the names of its channels.
+    let channels = cluster.cloud.facts().driver_channels;
+    let is_channel = |pool: &Pool| {
+        let version = pool.driver_version.as_ref();
+        version.is_some_and(|version| channels.contains(&version.as_str()))
+    };
+    let installs = |pool: &Pool| pool.driver.value != DriverOwner::Preinstalled || is_channel(pool);
     for unused in unused(cluster, |stack| stack.driver_version.as_ref(), installs) {
         let message = format!("nobody installs driver {}", unused.written);
         let draft = report.draft(&RULE.code, unused.written.span, message);

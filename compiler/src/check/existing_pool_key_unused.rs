@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
         explain: r#"### What it checks
 
 Whether a pool with `existing` has keys that only mean something when gpuc makes the pool:
-`labels`, `tags`, `subnets`, `diskGiB`, `maxPods`, `network`, `upgrade`.
+`labels`, `tags`, `subnets`, `diskGib`, `maxPods`, `network`, `upgrade`.
 
 ### Why it matters
 
@@ -78,7 +78,7 @@ fn unused(pool: &NodePool) -> Vec<(&'static str, Span)> {
         ("labels", pool.labels.keys().next().map(|key| key.span)),
         ("tags", pool.tags.keys().next().map(|key| key.span)),
         ("subnets", pool.subnets.first().map(|subnet| subnet.span)),
-        ("diskGiB", disk),
+        ("diskGib", disk),
         ("maxPods", pool.max_pods.map(|pods| pods.span)),
         ("network", pool.network.efa.as_ref().map(|efa| efa.span)),
         (

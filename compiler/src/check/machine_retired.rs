@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .help("`gpuc catalog machines` lists those that can be had")
                 .emit(),
             [nearest, ..] => {
-                let help = format!("write {}", listed(use_instead, 4));
+                let help = format!("instead there is {}", listed(use_instead, 4));
                 draft.help(help).replace(span, *nearest).emit()
             }
         };

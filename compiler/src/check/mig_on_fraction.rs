@@ -28,6 +28,7 @@ Choose a machine with whole cards, or share the part by time-slicing.
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
+allow: [gke-fraction]
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}

@@ -3,7 +3,7 @@
 use super::Rule;
 use super::words::{word, words};
 use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
+use crate::model::{Cluster, SUPPORTED};
 
 /// A node image is not made for this Kubernetes version.
 pub(super) static RULE: Rule = Rule {
@@ -66,6 +66,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let (first, last) = (os.kubernetes.start(), os.kubernetes.end());
+        // Some images have no end yet, which facts write as a version beyond all that are supported.
+        let range = match last > SUPPORTED.end() {
+            true => format!("from {first} on"),
+            false => format!("from {first} to {last}"),
+        };
         let family = word(&os.family);
         let message = format!("{} has no {family} for Kubernetes {version}", facts.name);
         let primary = if pool.os.span.is_written() {
@@ -80,8 +85,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .iter()
             .filter(|os| os.kubernetes.contains(&version.value));
         let fits = words(fits.map(|os| &os.family));
-        let help =
-            format!("{family} is there from {first} to {last}; for {version} there is {fits}");
+        let help = format!("{family} is there {range}; for {version} there is {fits}");
         draft.help(help).emit();
     }
 }

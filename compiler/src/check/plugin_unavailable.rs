@@ -67,6 +67,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
             word(&plugin)
         );
         let draft = report.draft(&RULE.code, plugin.span, message);
-        draft.help(format!("write {}", words(facts.plugins))).emit();
+        draft
+            .help(format!("write one of {}", words(facts.plugins)))
+            .emit();
     }
 }

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         explain: r#"### What it checks
 
 Whether each pool's name is one that the cloud takes for a node pool, and one that Kubernetes
-objects can bear: lower-case letters, digits and `-`.
+objects can bear: lower-case letters, digits and `-`, at most 32.
 
 ### Why it matters
 
@@ -54,8 +54,9 @@ nodePools:
     run,
 };
 
-/// The most characters that leave room for what gpuc puts before and behind a pool's name in the names of objects.
-const MAX_IN_OBJECTS: usize = 40;
+/// What `nvidia-device-plugin-` leaves of the 53 characters that Helm allows a release's name (helm/helm
+/// `pkg/chartutil/validate_name.go`); the names of other objects are shorter.
+const MAX_IN_OBJECTS: usize = 32;
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {

@@ -65,12 +65,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(first) = cluster.pools.first() else {
         return;
     };
-    if cluster.pools.iter().any(|pool| keeps_away(pool).is_none()) {
+    let taints: Vec<_> = cluster.pools.iter().filter_map(keeps_away).collect();
+    let by_user = taints.iter().any(|taint| taint.set_by == SetBy::Gpuc);
+    // Where the cloud alone keeps them away, its own rule says what it needs.
+    if taints.len() < cluster.pools.len() || !by_user {
         return;
     }
     let message = "every pool keeps the cluster's own pods away";
     let mut draft = report.draft(&RULE.code, first.name.span, message);
-    for taint in cluster.pools.iter().filter_map(keeps_away) {
+    for taint in taints {
         let who = match taint.set_by {
             SetBy::Gpuc => "by this taint",
             SetBy::Cloud => "by a taint that the cloud sets",

@@ -30,11 +30,12 @@ Remove one of them.
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
     nodes: {count: 1}
     dedicatedTo: research
     taints: [{key: gpuc.dev/dedicated-to, value: infer, effect: NoSchedule}]
@@ -43,11 +44,12 @@ nodePools:
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
     nodes: {count: 1}
     dedicatedTo: research
 "#,

@@ -28,11 +28,12 @@ Change the key or the value as the help says.
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
     nodes: {count: 1}
     taints: [{key: nvidia.com/gpu, value: "needs a GPU", effect: NoSchedule}]
 "#,
@@ -40,11 +41,12 @@ nodePools:
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
     nodes: {count: 1}
     taints: [{key: nvidia.com/gpu, value: "present", effect: NoSchedule}]
 "#,

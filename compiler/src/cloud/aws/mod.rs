@@ -68,6 +68,7 @@ static FACTS: Facts = Facts {
         DriverOwner::Operator,
         DriverOwner::DaemonSet,
     ],
+    driver_channels: &[],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,

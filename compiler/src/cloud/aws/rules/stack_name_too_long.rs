@@ -29,16 +29,16 @@ Shorten the pool's name.
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}}}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb, machine: g5.xlarge, nodes: {count: 2}}
+  - {name: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb, machine: g5.xlarge, nodes: {count: 2}}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}}}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}

@@ -34,7 +34,6 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
     machine: a2-highgpu-1g
@@ -47,7 +46,6 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
     machine: a2-highgpu-1g

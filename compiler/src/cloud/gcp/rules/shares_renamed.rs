@@ -30,7 +30,6 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
     machine: g2-standard-8
@@ -43,7 +42,6 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
     machine: g2-standard-8
