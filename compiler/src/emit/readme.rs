@@ -6,7 +6,7 @@ use minijinja::{Environment, context};
 
 use super::helm::values_path;
 use super::script;
-use crate::plan::{Plan, PoolSummary, Release};
+use crate::plan::{Contents, Plan, PoolSummary, Release};
 use crate::shell::{is_unseen, quote};
 
 const TEMPLATE: &str = include_str!("readme.md.j2");
@@ -22,6 +22,7 @@ pub(super) fn readme(plan: &Plan) -> String {
         taints => any(|pool| !pool.taints.is_empty()),
         layouts => any(|pool| !pool.layout.is_empty()),
         scripts => script::has_apply(plan),
+        host_scripts => Serde(host_scripts(plan)),
         helm => Serde(plan.releases.iter().map(helm).collect::<Vec<_>>()),
         manifests => !plan.objects.is_empty(),
     };
@@ -34,6 +35,15 @@ pub(super) fn readme(plan: &Plan) -> String {
     environment.add_function("range", range);
     let rendered = environment.render_str(TEMPLATE, context);
     squeezed(&rendered.expect("the template is right, which a test shows"))
+}
+
+/// The scripts that run on hosts, and not where the user is.
+fn host_scripts(plan: &Plan) -> Vec<String> {
+    let files = plan.provisioning.files.iter();
+    let scripts = files.filter(|file| matches!(file.contents, Contents::Script(_)));
+    scripts
+        .map(|file| quote(&format!("cloud/{}", file.path)))
+        .collect()
 }
 
 /// A table's cell, or other text of one line: nothing in it is Markdown.
