@@ -10,6 +10,7 @@
 mod support;
 
 mod codes;
+mod examples;
 mod fresh;
 mod golden;
 mod schema;

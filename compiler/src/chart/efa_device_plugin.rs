@@ -33,7 +33,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
 }
 
 /// Whether eksctl's copy tolerates a taint (eksctl-io/eksctl:pkg/addons/assets/efa-device-plugin.yaml, and
-/// `EFADevicePlugin.SetTolerations` in device_plugin.go, which adds nothing; 2026-11-21).
+/// `EFADevicePlugin.SetTolerations` in `device_plugin.go`, which adds nothing; 2026-11-21).
 fn is_tolerated_by_eksctls(toleration: &Toleration) -> bool {
     match toleration.key.as_str() {
         "CriticalAddonsOnly" => true,
