@@ -9,7 +9,9 @@
 mod support;
 
 mod codes;
+mod examples;
 mod fresh;
 mod golden;
 mod schema;
+mod starters;
 mod yaml;
