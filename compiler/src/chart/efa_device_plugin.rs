@@ -54,6 +54,8 @@ fn release(pool: &Pool) -> Option<Release> {
         chart: &EFA_DEVICE_PLUGIN,
         namespace: "kube-system".to_owned(),
         values: Node::typed(&values(pool), origin),
+        pool: pool.name.value.clone(),
+        daemon_set: name(pool),
     })
 }
 

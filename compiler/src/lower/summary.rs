@@ -106,7 +106,7 @@ fn layout(pool: &Pool) -> Vec<String> {
 }
 
 fn resources(pool: &Pool) -> Vec<ResourceSummary> {
-    let offers = pool.offers.sure().iter();
+    let offers = pool.offers.sure().iter().chain(&pool.fabric);
     let summary = |offer: &crate::model::Offer| {
         let total = offer.total(pool.nodes.sure());
         ResourceSummary {

@@ -55,6 +55,7 @@ pub(super) fn resolve(
         os,
         plugin,
         sharing,
+        fabric: Vec::new(),
         labels: Vec::new(),
         selector: Vec::new(),
         taints: Vec::new(),
@@ -64,6 +65,7 @@ pub(super) fn resolve(
     let more = cloud.labels(config, &pool);
     pool.labels.extend(more);
     pool.labels.sort_by(|a, b| a.key.cmp(&b.key));
+    pool.fabric = cloud.fabric(&pool);
     pool.selector = selector(&pool);
     pool.taints = taints::of(&pool);
     let more = cloud.taints(config, &pool);
