@@ -49,7 +49,7 @@ identity 'kubeconfig context' dgx-lab \
 confirm
 
 look_1() {
-  observe 'node dgx-02' 'a^' kubectl --context dgx-lab get node dgx-02 --output json
+  observe 'node dgx-02' '\(NotFound\)' kubectl --context dgx-lab get node dgx-02 --output json
 }
 
 delete_1() {
@@ -67,7 +67,7 @@ delete_1() {
 }
 
 look_2() {
-  observe 'node dgx-01' 'a^' kubectl --context dgx-lab get node dgx-01 --output json
+  observe 'node dgx-01' '\(NotFound\)' kubectl --context dgx-lab get node dgx-01 --output json
 }
 
 delete_2() {
@@ -85,7 +85,7 @@ delete_2() {
 }
 
 look_3() {
-  observe 'node cpu-02' 'a^' kubectl --context dgx-lab get node cpu-02 --output json
+  observe 'node cpu-02' '\(NotFound\)' kubectl --context dgx-lab get node cpu-02 --output json
 }
 
 delete_3() {
@@ -103,7 +103,7 @@ delete_3() {
 }
 
 look_4() {
-  observe 'node cpu-01' 'a^' kubectl --context dgx-lab get node cpu-01 --output json
+  observe 'node cpu-01' '\(NotFound\)' kubectl --context dgx-lab get node cpu-01 --output json
 }
 
 delete_4() {
