@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "machine-retired",
         severity: Severity::Error,
         summary: "a machine type cannot be created any more",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the cloud still makes machines of a pool's type.
 
@@ -27,7 +27,7 @@ has been made.
 
 Write a machine type that took its place; the help names those that gpuc knows. A pool that is
 there already can be described with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

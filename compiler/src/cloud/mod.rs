@@ -135,8 +135,8 @@ pub struct Facts {
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Who may install the driver.
     pub drivers: &'static [DriverOwner],
-    /// Words that `driverVersion` may be beside a number: the cloud's own channels of driver versions.
-    pub driver_channels: &'static [&'static str],
+    /// Words that the cloud takes for a driver's version; where it has some, it installs the driver that they choose.
+    pub driver_words: &'static [&'static str],
     /// Who may advertise GPUs.
     pub plugins: &'static [DevicePlugin],
     /// The most nodes of a pool.

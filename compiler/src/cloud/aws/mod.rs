@@ -68,7 +68,7 @@ static FACTS: Facts = Facts {
         DriverOwner::Operator,
         DriverOwner::DaemonSet,
     ],
-    driver_channels: &[],
+    driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,
