@@ -12,5 +12,6 @@ mod support;
 mod codes;
 mod fresh;
 mod golden;
+mod needs_shell;
 mod schema;
 mod yaml;

@@ -74,8 +74,20 @@ def _cluster(call, name):
     path, _ = _path(call, name)
     found = call.data["gke"]["clusters"].get(name)
     if not found or found["_path"] != path:
-        raise _error(call, 404, f"Not found: {path}.")
+        raise _error(call, 404, f"Not found: {path}." + _elsewhere(call, name))
     return found
+
+
+def _elsewhere(call, name):
+    """What GetCluster of api_adapter.py (SDK 528.0.0) adds when it has looked in every location."""
+    if not call.command.startswith("container clusters") or call.command.endswith("delete"):
+        return ""
+    project = _project(call)
+    found = call.data["gke"]["clusters"].get(name)
+    if not found or f"projects/{project}/" not in found["_path"]:
+        return f"\nNo cluster named '{name}' in {project}."
+    asked = next(call.get(each) for each in _PLACE if call.has(each))
+    return f"\nCould not find [{name}] in [{asked}].\nDid you mean [{name}] in [{found['location']}]?"
 
 
 def _pools(call, cluster):
@@ -139,6 +151,11 @@ def list_clusters(call):
     _answer(call, [_shown_cluster(call, each) for each in call.data["gke"]["clusters"].values()])
 
 
+def _version(text):
+    """GKE takes `1.34` for the newest patch of it, and shows the whole."""
+    return f"{text}.1-gke.1000000" if text.count(".") == 1 else text
+
+
 def _zones(call, place):
     if call.has("--node-locations"):
         return sorted(gke_pool.listed(call.get("--node-locations")))
@@ -187,7 +204,7 @@ def create_cluster(call):
         if held[name]["_path"] != path:
             raise Unsupported(f"two GKE clusters named {name}")
         raise _error(call, 409, f"Already exists: {path}.")
-    version = call.get("--cluster-version", DEFAULT_VERSION)
+    version = _version(call.get("--cluster-version", DEFAULT_VERSION))
     zones = _zones(call, place)
     cluster = {
         "_path": path,
@@ -197,14 +214,16 @@ def create_cluster(call):
         "locations": zones,
         "currentMasterVersion": version,
         "endpoint": "192.0.2.10",
-        "network": call.get("--network", "default"),
-        "subnetwork": call.get("--subnetwork", "default"),
+        "network": call.get("--network", "default").rsplit("/", 1)[-1],
+        "subnetwork": call.get("--subnetwork", "default").rsplit("/", 1)[-1],
         "releaseChannel": {"channel": call.get("--release-channel", "regular").upper()},
         "resourceLabels": gke_pool.pairs("--labels", call.get("--labels", "")),
         "selfLink": f"https://container.googleapis.com/v1/{path}",
         "status": "RUNNING",
         "_flags": {flag: value for flag, value in call.values.items() if flag not in _PLACE},
     }
+    if call.get("--enable-private-nodes"):
+        cluster["networkConfig"] = {"defaultEnablePrivateNodes": True}
     held[name] = cluster
     _cluster_settings(call, cluster)
     first = {"--labels", "--async"}
@@ -220,6 +239,8 @@ def create_cluster(call):
 def _cluster_settings(call, cluster):
     if call.has("--workload-pool"):
         cluster["workloadIdentityConfig"] = {"workloadPool": call.get("--workload-pool")}
+    if call.get("--disable-workload-identity"):
+        cluster["workloadIdentityConfig"] = {}
     if call.has("--release-channel"):
         cluster["releaseChannel"] = {"channel": call.get("--release-channel").upper()}
     labels = cluster["resourceLabels"]
@@ -274,7 +295,7 @@ def upgrade(call):
         raise Unsupported("gcloud container clusters upgrade of every node pool")
     pool = _named_pool(call, cluster) if call.has("--node-pool") else None
     _attended(call)
-    version = call.get("--cluster-version", cluster["currentMasterVersion"])
+    version = _version(call.get("--cluster-version", cluster["currentMasterVersion"]))
     if pool is None:
         cluster["currentMasterVersion"] = version
         return
