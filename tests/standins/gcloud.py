@@ -144,7 +144,17 @@ def describe_project(call):
 
 
 def describe_cluster(call):
-    _answer(call, _shown_cluster(call, _cluster(call, _one(call))))
+    """Tell a cluster of this name elsewhere from none at all, as api_adapter.CheckClusterOtherZones does."""
+    name = _one(call)
+    path, place = _path(call, name)
+    found = call.data["gke"]["clusters"].get(name)
+    if found and found["_path"] == path:
+        return _answer(call, _shown_cluster(call, found))
+    missing = f"ResponseError: code=404, message=Not found: {path}.\n"
+    if not found:
+        raise _refuse(call, f"{missing}No cluster named '{name}' in {_project(call)}.")
+    hint = f"Did you mean [{name}] in [{found['zone']}]?"
+    raise _refuse(call, f"{missing}Could not find [{name}] in [{place}].\n{hint}")
 
 
 def list_clusters(call):
@@ -222,8 +232,6 @@ def create_cluster(call):
         "status": "RUNNING",
         "_flags": {flag: value for flag, value in call.values.items() if flag not in _PLACE},
     }
-    if call.get("--enable-private-nodes"):
-        cluster["networkConfig"] = {"defaultEnablePrivateNodes": True}
     held[name] = cluster
     _cluster_settings(call, cluster)
     first = {"--labels", "--async"}
@@ -239,12 +247,19 @@ def create_cluster(call):
 def _cluster_settings(call, cluster):
     if call.has("--workload-pool"):
         cluster["workloadIdentityConfig"] = {"workloadPool": call.get("--workload-pool")}
-    if call.get("--disable-workload-identity"):
-        cluster["workloadIdentityConfig"] = {}
+    if call.has("--disable-workload-identity"):
+        cluster.pop("workloadIdentityConfig", None)
+    if call.has("--enable-private-nodes"):
+        if call.command == "container clusters create" and not call.get("--enable-ip-alias"):
+            raise _refuse(call, "Cannot specify --enable-private-nodes without --enable-ip-alias.")
+        private = bool(call.get("--enable-private-nodes"))
+        cluster["networkConfig"] = {"defaultEnablePrivateNodes": private}
     if call.has("--release-channel"):
         cluster["releaseChannel"] = {"channel": call.get("--release-channel").upper()}
+    # gcloud sends the labels of this flag alone, and they are the whole set (api_adapter.UpdateLabelsCommon).
+    if call.has("--update-labels"):
+        cluster["resourceLabels"] = gke_pool.pairs("--update-labels", call.get("--update-labels"))
     labels = cluster["resourceLabels"]
-    labels |= gke_pool.pairs("--update-labels", call.get("--update-labels", ""))
     for key in gke_pool.listed(call.get("--remove-labels", "")):
         labels.pop(key, None)
 
@@ -402,7 +417,9 @@ _COMMANDS = {
     "container clusters list": (list_clusters, False, _WHERE),
     "container clusters create": (create_cluster, True, _WHERE | _CREATE),
     "container clusters update": (
-        update_cluster, True, _WHERE | _CLUSTER | flags("", "update-labels remove-labels")
+        update_cluster,
+        True,
+        _WHERE | _CLUSTER | flags("disable-workload-identity", "update-labels remove-labels"),
     ),
     "container clusters delete": (delete_cluster, True, _WHERE | flags("async", "timeout")),
     "container clusters resize": (

@@ -3,18 +3,16 @@
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::RULES;
-use crate::cloud::CLOUDS;
 use crate::resolve::nearest;
 
 /// `allow` names something that cannot be allowed.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2044",
         name: "allow-unknown",
         severity: Severity::Error,
         summary: "`allow` names something that cannot be allowed",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each word of `allow` is the name or the code of a warning.
 
@@ -25,7 +23,7 @@ A misspelt word allows nothing, and an error cannot be allowed: the cluster woul
 ### What to do
 
 Write the name as it stands in brackets behind the warning's code, or remove the word.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -57,34 +55,32 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for word in &cluster.written.allow {
         let is_meant = |code: &&&Code| code.name == word.value || code.id == word.value;
-        let codes = known();
+        let codes = crate::codes();
         let found = codes.iter().find(is_meant);
         if found.is_some_and(|code| code.severity == Severity::Warning) {
             continue;
         }
-        let (message, near) = match found {
-            Some(code) => (format!("`{word}` is an error: {}", code.summary), None),
-            None => {
-                let warnings = codes.iter().filter(|code| code.severity == Severity::Warning);
-                let near = nearest(word, warnings.map(|code| code.name));
-                (format!("no warning is called `{word}`"), near)
-            }
-        };
+        if let Some(code) = found {
+            let message = format!("`{word}` is an error: {}", code.summary);
+            let draft = report.draft(&RULE.code, word.span, message);
+            let help = "errors cannot be allowed: mend it, and remove the word";
+            draft.help(help).emit();
+            continue;
+        }
+        let warnings = codes
+            .iter()
+            .filter(|code| code.severity == Severity::Warning);
+        let near = nearest(word, warnings.map(|code| code.name));
+        let message = format!("no warning is called `{word}`");
         let draft = report.draft(&RULE.code, word.span, message);
-        match (near, found) {
-            (Some(near), _) => draft.help(format!("did you mean `{near}`?")).replace(word.span, near).emit(),
-            (None, Some(_)) => draft.help("errors cannot be allowed: mend it, and remove the word").emit(),
-            (None, None) => draft.help("remove it, or write a warning's name").emit(),
+        let draft = match near {
+            Some(near) => draft
+                .help(format!("did you mean `{near}`?"))
+                .replace(word.span, near),
+            None => draft.help("remove it, or write a warning's name"),
         };
+        draft.emit();
     }
-}
-
-/// Every kind of finding that a file can have.
-fn known() -> Vec<&'static Code> {
-    let rules = RULES.iter().chain(CLOUDS.iter().flat_map(|cloud| cloud.rules()));
-    let rules = rules.map(|rule| &rule.code);
-    let resolve = crate::resolve::codes::CODES.iter().copied();
-    rules.chain(resolve).chain([&super::allow_unused::CODE]).collect()
 }
 
 #[cfg(test)]

@@ -3,18 +3,18 @@
 use gpuc_schema::config::Autoscaler;
 
 use super::Rule;
+use super::places::GPU;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::places::GPU;
 
 /// The autoscaler takes nodes for unfinished whose GPUs have other names.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2049",
         name: "autoscaler-misses-gpus",
         severity: Severity::Warning,
         summary: "the autoscaler takes nodes for unfinished whose GPUs have other names",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether nodes that an autoscaler adds offer `nvidia.com/gpu` at all. Slices of strategy `mixed`
 and renamed shares have other names.
@@ -29,7 +29,7 @@ offers only other names stays unready to it, and after some of them it adds no m
 
 Use the strategy `single`, or shares without `rename`; or fix the number of nodes. If your
 autoscaler has the repair, write `allow: [autoscaler-misses-gpus]`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -74,10 +74,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let name = offers.first().map_or("", |offer| offer.resource.as_str());
-        let message = format!("the autoscaler never takes the nodes of pool `{}` for ready", pool.name);
+        let message = format!(
+            "the autoscaler never takes the nodes of pool `{}` for ready",
+            pool.name
+        );
         let draft = report.draft(&RULE.code, pool.written.sharing.span, message);
         let draft = draft.here(format!("GPUs are called `{name}`, not `{GPU}`"));
         let draft = draft.label(nodes.max_span, "nodes are added up to here");
-        draft.help("use `strategy: single`, leave `rename` out, or fix the number of nodes").emit();
+        draft
+            .help("use `strategy: single`, leave `rename` out, or fix the number of nodes")
+            .emit();
     }
 }

@@ -3,18 +3,18 @@
 use gpuc_schema::config::Autoscaler;
 
 use super::Rule;
+use super::words::word;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::words::word;
 
 /// A pool has a range of nodes and nobody to move within it.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2013",
         name: "autoscaler-missing",
         severity: Severity::Error,
         summary: "a pool has a range of nodes and nobody to move within it",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether there is an autoscaler when a pool's `min` and `max` differ. Pools made by hand are their
 maker's business.
@@ -27,7 +27,7 @@ GPUs that are never there.
 ### What to do
 
 Name an autoscaler, or write a fixed number of nodes: `nodes: {count: 2}`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -55,11 +55,16 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if cluster.autoscaler.value != Autoscaler::None {
+    let facts = cluster.cloud.facts();
+    // Hosts of the user's come and go with nobody's help: what is wrong with a range of them is said where they are.
+    if cluster.autoscaler.value != Autoscaler::None || !facts.makes_machines {
         return;
     }
-    let some = cluster.cloud.facts().autoscalers.iter();
-    let some = some.filter(|autoscaler| **autoscaler != Autoscaler::None).map(word).next();
+    let some = facts.autoscalers.iter();
+    let some = some
+        .filter(|autoscaler| **autoscaler != Autoscaler::None)
+        .map(word)
+        .next();
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
         let Some(nodes) = pool.nodes.get().filter(|nodes| !nodes.is_fixed()) else {
             continue;

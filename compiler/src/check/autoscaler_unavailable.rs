@@ -1,18 +1,18 @@
 //! The cloud cannot work with this autoscaler.
 
 use super::Rule;
+use super::words::{word, words};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::words::{word, words};
 
 /// The cloud cannot work with this autoscaler.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2012",
         name: "autoscaler-unavailable",
         severity: Severity::Error,
         summary: "the cloud cannot work with this autoscaler",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `autoscaler` is one that the cloud has, or that can run in its clusters.
 
@@ -24,7 +24,7 @@ cluster.
 ### What to do
 
 Write one that the help lists, or leave the key out for the cloud's usual one.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -63,7 +63,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let message = format!("{} has no autoscaler `{}`", facts.name, word(&autoscaler));
     let draft = report.draft(&RULE.code, autoscaler.span, message);
-    let draft = draft.help(format!("write {}", words(facts.autoscalers)));
+    let draft = draft.help(format!("write one of {}", words(facts.autoscalers)));
     match facts.autoscalers {
         [only] => draft.replace(autoscaler.span, word(only)).emit(),
         _ => draft.emit(),

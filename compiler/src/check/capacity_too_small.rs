@@ -7,13 +7,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A pool may have more nodes than machines are reserved for it.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2040",
         name: "capacity-too-small",
         severity: Severity::Error,
         summary: "a pool may have more nodes than machines are reserved for it",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the most nodes of a pool are at most the `count` of its reservation or Capacity Block.
 
@@ -25,7 +25,7 @@ price.
 ### What to do
 
 Lower `nodes`, or correct `count` if more machines are reserved.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -71,7 +71,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         let message = format!("{} machines are reserved for {} nodes", reserved, nodes.max);
         let draft = report.draft(&RULE.code, nodes.max_span, message);
-        let draft = draft.here("so many nodes").label(reserved.span, "so many machines");
+        let draft = draft
+            .here("so many nodes")
+            .label(reserved.span, "so many machines");
         let help = format!("write {reserved} here, or correct `count` if more are reserved");
         draft.help(help).emit();
     }

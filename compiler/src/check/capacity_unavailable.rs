@@ -8,13 +8,13 @@ use crate::model::Cluster;
 use crate::resolve::listed;
 
 /// The cloud does not sell this kind of capacity.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2039",
         name: "capacity-unavailable",
         severity: Severity::Error,
         summary: "the cloud does not sell this kind of capacity",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `capacity` is of a kind that the cloud has.
 
@@ -25,7 +25,7 @@ Capacity Blocks are Amazon's alone, and machines of your own are not rented at a
 ### What to do
 
 Write a kind that the help lists, or leave `capacity` out.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -1,18 +1,18 @@
 //! The cluster has a name that it cannot have.
 
 use super::Rule;
+use super::syntax::is_dns_label;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::syntax::is_dns_label;
 
 /// The cluster has a name that it cannot have.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2002",
         name: "cluster-name-invalid",
         severity: Severity::Error,
         summary: "the cluster has a name that it cannot have",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `metadata.name` has lower-case letters, digits and `-`, starting with a letter, at most
 40 characters; and whether the cloud has clusters of this name, or of the one in
@@ -27,7 +27,7 @@ there.
 
 Rename the cluster. One that is there already and has another name in the cloud gets it by
 `cluster: {existing: {name: …}}`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -60,8 +60,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let rule = &facts.cluster_name;
     if !is_tree_name(name) {
         let message = format!("a cluster cannot be called `{name}`");
-        let help = "use lower-case letters, digits and -, starting with a letter; at most 40 characters";
-        report.draft(&RULE.code, name.span, message).help(help).emit();
+        let help =
+            "use lower-case letters, digits and -, starting with a letter; at most 40 characters";
+        report
+            .draft(&RULE.code, name.span, message)
+            .help(help)
+            .emit();
         if cluster.written.cloud.existing_name().is_none() {
             return;
         }
@@ -69,8 +73,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let name = cluster.written.cloud.existing_name().unwrap_or(name);
     if name.is_empty() || name.len() > rule.max || !(rule.allows)(name) {
         let message = format!("{} has no cluster called `{name}`", facts.name);
-        let help = format!("it may have {}; at most {} characters", rule.words, rule.max);
-        report.draft(&RULE.code, name.span, message).help(help).emit();
+        let help = format!(
+            "it may have {}; at most {} characters",
+            rule.words, rule.max
+        );
+        report
+            .draft(&RULE.code, name.span, message)
+            .help(help)
+            .emit();
     }
 }
 

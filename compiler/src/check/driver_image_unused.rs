@@ -3,19 +3,19 @@
 use gpuc_schema::config::DriverOwner;
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, Pool};
 use super::places::unused;
 use super::words::word;
+use crate::diag::{Code, Report, Severity};
+use crate::model::{Cluster, Pool};
 
 /// An image of a driver is given where no DaemonSet installs it.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2037",
         name: "driver-image-unused",
         severity: Severity::Error,
         summary: "an image of a driver is given where no DaemonSet installs it",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `driverImage` stands where `driver` is `daemonSet`.
 
@@ -26,7 +26,7 @@ Nothing would run the image.
 ### What to do
 
 Remove the key, or write `driver: daemonSet` where the cloud allows it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -61,6 +61,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let draft = report.draft(&RULE.code, unused.written.span, message);
         let owner = format!("the driver comes by `{}`", word(&unused.pool.driver));
         let draft = draft.label(unused.pool.driver.span, owner);
-        draft.help("remove `driverImage`, or write `driver: daemonSet`").emit();
+        draft
+            .help("remove `driverImage`, or write `driver: daemonSet`")
+            .emit();
     }
 }

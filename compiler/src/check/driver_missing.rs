@@ -3,18 +3,19 @@
 use gpuc_schema::config::DriverOwner;
 
 use super::Rule;
+use super::words::{word, words};
+use crate::cloud::OsFacts;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::words::{word, words};
 
 /// A node image has no driver and nobody installs one.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2030",
         name: "driver-missing",
         severity: Severity::Error,
         summary: "a node image has no driver and nobody installs one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the node image of a pool with GPUs has a driver where `stack.driver` is `preinstalled`,
 on clouds that make the machines. What a pool made by hand has is its maker's business.
@@ -26,7 +27,7 @@ The nodes would come up without a driver, and no container would see a GPU.
 ### What to do
 
 Choose an operating system whose image has a driver, or another way for the driver to come.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -69,12 +70,20 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         let family = word(&os.family);
         let message = format!("the nodes of pool `{}` would have no driver", pool.name);
-        let place = [pool.os.span, pool.driver.span].into_iter().find(|span| span.is_written());
+        let place = [pool.os.span, pool.driver.span]
+            .into_iter()
+            .find(|span| span.is_written());
         let draft = report.draft(&RULE.code, place.unwrap_or(pool.name.span), message);
         let draft = draft.here(format!("{family} has none on {}", facts.name));
         let draft = draft.label(pool.driver.span, "nobody else installs it");
-        let with = words(facts.os.iter().filter(|os| os.has_driver).map(|os| &os.family));
-        let others = facts.drivers.iter().filter(|driver| **driver != DriverOwner::Preinstalled);
+        let version = cluster.kubernetes.get().map(|version| version.value);
+        let fits = |os: &&OsFacts| version.is_none_or(|version| os.kubernetes.contains(&version));
+        let with = facts.os.iter().filter(|os| os.has_driver).filter(fits);
+        let with = words(with.map(|os| &os.family));
+        let others = facts
+            .drivers
+            .iter()
+            .filter(|driver| **driver != DriverOwner::Preinstalled);
         let others = words(others);
         let help = if others.is_empty() {
             format!("choose an image that has one: {with}")

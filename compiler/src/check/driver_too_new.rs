@@ -1,18 +1,18 @@
 //! The driver no longer knows the card.
 
 use super::Rule;
+use super::places::driver_versions;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::places::driver_versions;
 
 /// The driver no longer knows the card.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2034",
         name: "driver-too-new",
         severity: Severity::Error,
         summary: "the driver no longer knows the card",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the branch of `driverVersion` still drives the pool's card: 580 is the last for Pascal
 and Volta.
@@ -25,7 +25,7 @@ find no GPU.
 ### What to do
 
 Write the branch that the help names.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -57,13 +57,22 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus, written, version) in driver_versions(cluster) {
         let model = gpus.model;
-        let Some(last) = model.max_driver_branch.filter(|last| version.branch > *last) else {
+        let Some(last) = model
+            .max_driver_branch
+            .filter(|last| version.branch > *last)
+        else {
             continue;
         };
-        let message = format!("driver {written} no longer knows the {} of pool `{}`", model.key, pool.name);
+        let message = format!(
+            "driver {written} no longer knows the {} of pool `{}`",
+            model.key, pool.name
+        );
         let draft = report.draft(&RULE.code, written.span, message);
         let draft = draft.label(gpus.chosen, "the card is chosen here");
         let help = format!("{last} is the last branch for {}", model.architecture);
-        draft.help(help).replace(written.span, format!("\"{last}\"")).emit();
+        draft
+            .help(help)
+            .replace(written.span, format!("\"{last}\""))
+            .emit();
     }
 }

@@ -1,18 +1,18 @@
 //! The driver is older than the card.
 
 use super::Rule;
+use super::places::driver_versions;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::places::driver_versions;
 
 /// The driver is older than the card.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2033",
         name: "driver-too-old",
         severity: Severity::Warning,
         summary: "the driver is older than the card",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the branch of `driverVersion` knows the pool's card.
 
@@ -24,7 +24,7 @@ An older driver does not find the card: `nvidia-smi` says that there are no devi
 
 Write the branch that the help names, or a later one. When each branch began to know a card is
 common knowledge; if yours does, write `allow: [driver-too-old]`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -59,7 +59,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if version.branch >= first {
             continue;
         }
-        let message = format!("driver {written} does not know the {} of pool `{}`", model.key, pool.name);
+        let message = format!(
+            "driver {written} does not know the {} of pool `{}`",
+            model.key, pool.name
+        );
         let draft = report.draft(&RULE.code, written.span, message);
         let draft = draft.label(gpus.chosen, "the card is chosen here");
         draft.help(format!("write {first} or later")).emit();

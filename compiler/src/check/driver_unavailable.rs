@@ -1,19 +1,19 @@
 //! Nobody of this name installs drivers in this cloud.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::Once;
 use super::words::{word, words};
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// Nobody of this name installs drivers in this cloud.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2028",
         name: "driver-unavailable",
         severity: Severity::Error,
         summary: "nobody of this name installs drivers in this cloud",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `stack.driver` is one of the ways in which a driver comes to the cloud's nodes.
 
@@ -25,28 +25,28 @@ where the image keeps its own.
 ### What to do
 
 Write one of the ways that the help lists, or leave the key out.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    machine: Standard_NC4as_T4_v3
     nodes: {count: 1}
-    stack: {driver: host}
+    stack: {driver: daemonSet}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    machine: Standard_NC4as_T4_v3
     nodes: {count: 1}
     stack: {driver: preinstalled}
 "#,
@@ -62,9 +62,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if facts.drivers.contains(&driver.value) || !once.is_new(driver.span) {
             continue;
         }
-        let message = format!("on {} the driver cannot come by `{}`", facts.name, word(&driver));
+        let message = format!(
+            "on {} the driver cannot come by `{}`",
+            facts.name,
+            word(&driver)
+        );
         let draft = report.draft(&RULE.code, driver.span, message);
-        let draft = draft.help(format!("write {}", words(facts.drivers)));
+        let draft = draft.help(format!("write one of {}", words(facts.drivers)));
         match facts.drivers {
             [only] => draft.replace(driver.span, word(only)).emit(),
             _ => draft.emit(),

@@ -3,18 +3,18 @@
 use gpuc_schema::config::DriverOwner;
 
 use super::Rule;
+use super::places::unused;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Pool};
-use super::places::unused;
 
 /// A driver version is given where gpuc installs no driver.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2036",
         name: "driver-version-unused",
         severity: Severity::Error,
         summary: "a driver version is given where gpuc installs no driver",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `driverVersion` stands where something of gpuc's installs the driver: not where `driver`
 is `preinstalled`.
@@ -26,7 +26,7 @@ The image's or the cloud's own driver would be there, in whatever version it has
 ### What to do
 
 Remove the key, or choose who installs that version with `driver`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -56,11 +56,15 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let installs = |pool: &Pool| pool.driver.value != DriverOwner::Preinstalled;
+    // Where the cloud lets its own driver be chosen, it has a rule of its own.
+    let chosen = !cluster.cloud.facts().driver_words.is_empty();
+    let installs = |pool: &Pool| chosen || pool.driver.value != DriverOwner::Preinstalled;
     for unused in unused(cluster, |stack| stack.driver_version.as_ref(), installs) {
         let message = format!("nobody installs driver {}", unused.written);
         let draft = report.draft(&RULE.code, unused.written.span, message);
         let draft = draft.label(unused.pool.driver.span, "the driver is there already");
-        draft.help("remove `driverVersion`, or write who installs it with `driver`").emit();
+        draft
+            .help("remove `driverVersion`, or write who installs it with `driver`")
+            .emit();
     }
 }

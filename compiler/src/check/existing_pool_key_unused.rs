@@ -1,23 +1,23 @@
 //! A pool made by hand has keys that nobody would apply.
 
-use gpuc_schema::config::NodePool;
 use gpuc_schema::Span;
+use gpuc_schema::config::NodePool;
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A pool made by hand has keys that nobody would apply.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2042",
         name: "existing-pool-key-unused",
         severity: Severity::Error,
         summary: "a pool made by hand has keys that nobody would apply",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with `existing` has keys that only mean something when gpuc makes the pool:
-`labels`, `tags`, `subnets`, `diskGib`, `maxPods`, `network`, `upgrade`.
+`labels`, `tags`, `subnets`, `diskGiB`, `maxPods`, `network`, `upgrade`.
 
 ### Why it matters
 
@@ -27,7 +27,7 @@ gpuc emits no cloud commands for such a pool. The keys would be accepted and ign
 
 Remove them. What the pool's nodes really have belongs into `taints`, `sharing`, `os` and
 `existing.selector`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -78,11 +78,19 @@ fn unused(pool: &NodePool) -> Vec<(&'static str, Span)> {
         ("labels", pool.labels.keys().next().map(|key| key.span)),
         ("tags", pool.tags.keys().next().map(|key| key.span)),
         ("subnets", pool.subnets.first().map(|subnet| subnet.span)),
-        ("diskGib", disk),
+        ("diskGiB", disk),
         ("maxPods", pool.max_pods.map(|pods| pods.span)),
         ("network", pool.network.efa.as_ref().map(|efa| efa.span)),
-        ("network", pool.network.placement.as_ref().map(|placement| placement.span)),
+        (
+            "network",
+            pool.network
+                .placement
+                .as_ref()
+                .map(|placement| placement.span),
+        ),
         ("upgrade", pool.upgrade.as_ref().map(|upgrade| upgrade.span)),
     ];
-    keys.into_iter().filter_map(|(key, span)| Some((key, span?))).collect()
+    keys.into_iter()
+        .filter_map(|(key, span)| Some((key, span?)))
+        .collect()
 }

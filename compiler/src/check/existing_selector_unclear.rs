@@ -7,13 +7,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Pool};
 
 /// The selector of an existing pool does not pick out its nodes.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2009",
         name: "existing-selector-unclear",
         severity: Severity::Error,
         summary: "the selector of an existing pool does not pick out its nodes",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `existing.selector` has a label, and whether no node that one existing pool selects is
 also another's: one selector equal to the other, or with more labels than it.
@@ -27,7 +27,7 @@ cluster; with two pools on one node, two device plugins run there.
 
 Write labels that the pool's nodes have and no others do, such as the one with which the cloud
 names the node pool.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -71,7 +71,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if pool.selector.is_empty() {
             let message = format!("nothing picks out the nodes of pool `{name}`");
             let draft = report.draft(&RULE.code, pool.span, message);
-            draft.help("write a label that its nodes have and no others do").emit();
+            draft
+                .help("write a label that its nodes have and no others do")
+                .emit();
             continue;
         }
         for (other_name, other) in &pools[..index] {
@@ -81,7 +83,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 let message = format!("pools `{other_name}` and `{name}` select the same nodes");
                 let draft = report.draft(&RULE.code, pool.span, message);
                 let draft = draft.label(other.span, format!("the nodes of `{other_name}`"));
-                draft.help("write labels by which their nodes differ").emit();
+                draft
+                    .help("write labels by which their nodes differ")
+                    .emit();
             }
         }
     }
@@ -89,5 +93,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// Whether every node that one selector picks out is picked out by the other too. An empty one is a finding already.
 fn is_within(selector: &TextMap, other: &TextMap) -> bool {
-    !other.is_empty() && other.iter().all(|(key, value)| selector.get(key) == Some(value))
+    !other.is_empty()
+        && other
+            .iter()
+            .all(|(key, value)| selector.get(key) == Some(value))
 }

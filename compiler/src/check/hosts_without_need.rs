@@ -5,13 +5,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A pool names hosts where the cloud makes the machines.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2043",
         name: "hosts-without-need",
         severity: Severity::Error,
         summary: "a pool names hosts where the cloud makes the machines",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `hosts` stands only where the machines are your own.
 
@@ -22,7 +22,7 @@ The cloud names the machines that it makes; nothing would become of the key.
 ### What to do
 
 Remove `hosts`. Nodes that are there already are described with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -59,7 +59,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if let Some(host) = pool.written.hosts.first() {
             let message = format!("{} makes the machines of pool `{}`", facts.name, pool.name);
             let draft = report.draft(&RULE.code, host.span, message);
-            draft.help("remove `hosts`; nodes that are there are described with `existing`").emit();
+            draft
+                .help("remove `hosts`; nodes that are there are described with `existing`")
+                .emit();
         }
     }
 }

@@ -1,19 +1,19 @@
 //! An image may change under its name.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::images;
 use super::syntax::image;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// An image may change under its name.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2026",
         name: "image-floating",
         severity: Severity::Warning,
         summary: "an image may change under its name",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each image has a digest, or a tag other than `latest`.
 
@@ -25,7 +25,7 @@ say which.
 ### What to do
 
 Write a tag that names a version, or better a digest.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -64,7 +64,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let message = format!("`{text}` {what}");
         let draft = report.draft(&RULE.code, text.span, message);
-        draft.help(format!("write a version: `{}:0.1.0`", image.name)).emit();
+        draft
+            .help(format!("write a version: `{}:0.1.0`", image.name))
+            .emit();
     }
 }
 

@@ -1,19 +1,19 @@
 //! An image is not the name of one.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::images;
 use super::syntax::image;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// An image is not the name of one.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2027",
         name: "image-invalid",
         severity: Severity::Error,
         summary: "an image is not the name of one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each image has the syntax of an image reference: registry, repository, tag and digest.
 
@@ -24,7 +24,7 @@ The kubelet would never pull it: pods stay in `InvalidImageName`.
 ### What to do
 
 Correct it as the help says.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -55,7 +55,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for text in images(cluster) {
         if let Err(problem) = image(text) {
             let message = format!("`{text}` is not the name of an image");
-            report.draft(&RULE.code, text.span, message).help(problem).emit();
+            report
+                .draft(&RULE.code, text.span, message)
+                .help(problem)
+                .emit();
         }
     }
 }

@@ -3,18 +3,18 @@
 use gpuc_schema::Spanned;
 
 use super::Rule;
+use super::syntax::{key_problem, value_problem};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::syntax::{key_problem, value_problem};
 
 /// A label is not one that Kubernetes takes.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2004",
         name: "label-invalid",
         severity: Severity::Error,
         summary: "a label is not one that Kubernetes takes",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether keys and values of `labels` and `existing.selector`, and the value of `dedicatedTo`, have
 the syntax of Kubernetes labels: an optional DNS name and `/`, then at most 63 letters, digits,
@@ -28,7 +28,7 @@ cluster has been made.
 ### What to do
 
 Change the key or the value as the help says.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -59,13 +59,19 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let selector = pool.written.existing.iter().flat_map(|existing| &existing.selector);
+        let selector = pool
+            .written
+            .existing
+            .iter()
+            .flat_map(|existing| &existing.selector);
         for (key, value) in pool.written.labels.iter().chain(selector) {
             refuse(key, "key", key_problem(key), report);
             refuse(value, "value", value_problem(value), report);
         }
         if let Some(whom) = &pool.written.dedicated_to {
-            let empty = whom.is_empty().then(|| "say whom the pool is for".to_owned());
+            let empty = whom
+                .is_empty()
+                .then(|| "say whom the pool is for".to_owned());
             refuse(whom, "value", empty.or_else(|| value_problem(whom)), report);
         }
     }
@@ -74,7 +80,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn refuse(text: &Spanned<String>, what: &str, problem: Option<String>, report: &mut Report) {
     if let Some(problem) = problem {
         let message = format!("`{text}` is not the {what} of a label");
-        report.draft(&RULE.code, text.span, message).help(problem).emit();
+        report
+            .draft(&RULE.code, text.span, message)
+            .help(problem)
+            .emit();
     }
 }
 

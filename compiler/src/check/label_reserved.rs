@@ -2,30 +2,29 @@
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, Label, Pool};
-use crate::node::{Because, Origin};
+use crate::model::Cluster;
 
 /// A label is not the user's to set.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2005",
         name: "label-reserved",
         severity: Severity::Error,
         summary: "a label is not the user's to set",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
-Whether a pool's `labels` leave alone what belongs to gpuc (`gpuc.dev/`), what the cloud keeps
-for itself, and keys that gpuc sets on this pool anyway.
+Whether a pool's `labels` leave alone what belongs to gpuc (`gpuc.dev/`) and what the cloud keeps
+for itself.
 
 ### Why it matters
 
-Clouds refuse labels with their own prefixes, some only after the cluster has been made. A label
-set twice has one of the two values, and not always the same.
+Clouds refuse labels with their own prefixes, some only after the cluster has been made. By
+labels of gpuc's own its DaemonSets find their nodes.
 
 ### What to do
 
 Remove the label, or choose a key with a prefix of your own.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -60,13 +59,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         for key in pool.written.labels.keys() {
             let prefixes = [("gpuc.dev/", "gpuc sets labels with this prefix itself")];
             let mut prefixes = prefixes.iter().chain(facts.reserved_prefixes);
-            let reason = if let Some((_, reason)) =
-                prefixes.find(|(prefix, _)| key.starts_with(prefix))
-            {
-                (*reason).to_owned()
-            } else if let Some(value) = set_otherwise(pool, key) {
-                format!("the nodes of this pool get it with the value `{value}` anyway")
-            } else {
+            let Some((_, reason)) = prefixes.find(|(prefix, _)| key.starts_with(prefix)) else {
                 continue;
             };
             let message = format!("the label `{key}` cannot be set");
@@ -76,22 +69,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-/// The value that somebody else than the user gives to a label of a pool.
-fn set_otherwise<'p>(pool: &'p Pool, key: &str) -> Option<&'p str> {
-    let by_user = |label: &Label| match &label.origin {
-        Origin::Made(made) => made.because == Because::Written,
-        Origin::Inherited | Origin::Written { .. } => true,
-    };
-    let mut labels = pool.labels.iter().filter(|label| label.key == key);
-    labels.find(|label| !by_user(label)).map(|label| label.value.as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use crate::check::testing::messages;
 
     #[test]
-    fn prefixes_of_the_cloud_and_labels_that_come_anyway_are_reserved() {
+    fn prefixes_of_the_cloud_are_reserved() {
         let found = messages(
             "
             cloud: {azure: {subscription: s, resourceGroup: g, location: eastus, cluster: {existing: {}}}}
@@ -99,16 +82,13 @@ mod tests {
               - name: gpu
                 machine: Standard_NC4as_T4_v3
                 nodes: {count: 1}
-                labels: {kubernetes.azure.com/mode: user, example.com/made-by-cloud: x, team: a}
+                labels: {kubernetes.azure.com/mode: user, team: a}
             ",
             "GPUC2005",
         );
         assert_eq!(
             found,
-            [
-                "the label `example.com/made-by-cloud` cannot be set",
-                "the label `kubernetes.azure.com/mode` cannot be set",
-            ]
+            ["the label `kubernetes.azure.com/mode` cannot be set"]
         );
     }
 }

@@ -1,19 +1,19 @@
 //! A machine type is rented only as part of a larger one.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::machines;
 use crate::cloud::machine::Status;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// A machine type is rented only as part of a larger one.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2019",
         name: "machine-part-of-larger",
         severity: Severity::Error,
         summary: "a machine type is rented only as part of a larger one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a machine type can be had by itself.
 
@@ -26,7 +26,7 @@ one of them cannot be made.
 
 Choose a machine type that is rented by itself, or make this pool by other means and describe it
 with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -56,10 +56,15 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for (_, machine, span) in machines(cluster) {
         if machine.status == Status::PartOfLarger {
-            let message = format!("`{}` is rented only as part of a larger machine", machine.name);
+            let message = format!(
+                "`{}` is rented only as part of a larger machine",
+                machine.name
+            );
             let draft = report.draft(&RULE.code, span, message);
             let help = "choose one that is rented by itself: `gpuc catalog machines` lists them";
-            let help = machine.note.map_or(help.to_owned(), |note| format!("{help}; {note}"));
+            let help = machine
+                .note
+                .map_or(help.to_owned(), |note| format!("{help}; {note}"));
             draft.help(help).emit();
         }
     }

@@ -1,19 +1,19 @@
 //! A machine type is a preview.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::machines;
 use crate::cloud::machine::Status;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// A machine type is a preview.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2018",
         name: "machine-preview",
         severity: Severity::Warning,
         summary: "a machine type is a preview",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the cloud offers a machine type only as a preview.
 
@@ -24,7 +24,7 @@ A preview can be had by those who signed up for it, and its name and size may st
 ### What to do
 
 Sign up with the cloud and write `allow: [machine-preview]`, or choose another machine type.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -57,7 +57,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let message = format!("`{}` is a preview", machine.name);
             let draft = report.draft(&RULE.code, span, message);
             let help = "it can be created by who signed up for the preview".to_owned();
-            let help = machine.note.map_or(help.clone(), |note| format!("{help}; {note}"));
+            let help = machine
+                .note
+                .map_or(help.clone(), |note| format!("{help}; {note}"));
             draft.help(help).emit();
         }
     }

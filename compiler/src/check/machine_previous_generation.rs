@@ -1,19 +1,19 @@
 //! A machine type is of a generation on its way out.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::machines;
 use crate::cloud::machine::Status;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// A machine type is of a generation on its way out.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2017",
         name: "machine-previous-generation",
         severity: Severity::Warning,
         summary: "a machine type is of a generation on its way out",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a machine type is of a generation that the cloud still rents, while it and its tools move
 on.
@@ -25,7 +25,7 @@ New images, regions and features leave such machines out first, and one day they
 ### What to do
 
 Choose a newer machine type, or write `allow: [machine-previous-generation]`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -58,7 +58,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let message = format!("`{}` is of a previous generation", machine.name);
             let draft = report.draft(&RULE.code, span, message);
             let help = "choose a newer one: `gpuc catalog machines` lists them".to_owned();
-            let help = machine.note.map_or(help.clone(), |note| format!("{help}; {note}"));
+            let help = machine
+                .note
+                .map_or(help.clone(), |note| format!("{help}; {note}"));
             draft.help(help).emit();
         }
     }

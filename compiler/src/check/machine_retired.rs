@@ -1,20 +1,20 @@
 //! A machine type cannot be created any more.
 
 use super::Rule;
+use super::places::machines;
+use crate::cloud::machine::Status;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 use crate::resolve::listed;
-use super::places::machines;
-use crate::cloud::machine::Status;
 
 /// A machine type cannot be created any more.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2016",
         name: "machine-retired",
         severity: Severity::Error,
         summary: "a machine type cannot be created any more",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the cloud still makes machines of a pool's type.
 
@@ -27,7 +27,7 @@ has been made.
 
 Write a machine type that took its place; the help names those that gpuc knows. A pool that is
 there already can be described with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -63,9 +63,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("`{}` cannot be created{since}", machine.name);
         let draft = report.draft(&RULE.code, span, message);
         match use_instead {
-            [] => draft.help("`gpuc catalog machines` lists those that can be had").emit(),
+            [] => draft
+                .help("`gpuc catalog machines` lists those that can be had")
+                .emit(),
             [nearest, ..] => {
-                let help = format!("write {}", listed(use_instead, 4));
+                let help = format!("instead there is {}", listed(use_instead, 4));
                 draft.help(help).replace(span, *nearest).emit()
             }
         };

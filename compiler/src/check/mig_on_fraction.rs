@@ -7,13 +7,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A virtual part of a card cannot be cut into slices.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2021",
         name: "mig-on-fraction",
         severity: Severity::Error,
         summary: "a virtual part of a card cannot be cut into slices",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with `sharing: {mig: …}` has whole cards.
 
@@ -24,10 +24,11 @@ Who rents a part of a card gets a virtual GPU. Only the host that cut the card c
 ### What to do
 
 Choose a machine with whole cards, or share the part by time-slicing.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
+allow: [gke-fraction]
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
@@ -59,10 +60,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         if let Sharing::Mig(mig) = &pool.written.sharing.value {
-            let message = format!("the GPUs of pool `{}` are parts of a card already", pool.name);
+            let message = format!(
+                "the GPUs of pool `{}` are parts of a card already",
+                pool.name
+            );
             let draft = report.draft(&RULE.code, mig.strategy.span, message);
             let draft = draft.label(gpus.chosen, "this machine has less than a card");
-            draft.help("choose a machine with whole cards, or share by `timeSlicing`").emit();
+            draft
+                .help("choose a machine with whole cards, or share by `timeSlicing`")
+                .emit();
         }
     }
 }

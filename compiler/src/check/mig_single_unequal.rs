@@ -7,13 +7,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, MigGpu, Sharing};
 
 /// The slices of a pool with strategy `single` differ.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2023",
         name: "mig-single-unequal",
         severity: Severity::Error,
         summary: "the slices of a pool with strategy `single` differ",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether every GPU of a node is cut, and all slices have one profile, where `sharing.mig.strategy`
 is `single`.
@@ -26,7 +26,7 @@ Device plugins offer none at all when slices differ or a GPU is left whole.
 ### What to do
 
 Cut all GPUs alike, or write `strategy: mixed`, where each profile has a name of its own.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -68,7 +68,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let draft = report.draft(&RULE.code, strategy.span, message);
             let draft = draft.here("all slices must be alike");
             let draft = draft.label(pool.written.sharing.span, "how the GPUs are cut");
-            draft.help("write `strategy: mixed`, or cut all GPUs alike").replace(strategy.span, "mixed").emit();
+            draft
+                .help("write `strategy: mixed`, or cut all GPUs alike")
+                .replace(strategy.span, "mixed")
+                .emit();
         }
     }
 }
@@ -77,9 +80,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn difference(gpus: &[MigGpu]) -> Option<String> {
     let whole = gpus.iter().find(|gpu| gpu.slices.is_empty());
     if let Some(whole) = whole {
-        return Some(format!("GPU {} is not cut, and the others are", whole.index));
+        return Some(format!(
+            "GPU {} is not cut, and the others are",
+            whole.index
+        ));
     }
-    let slices = gpus.iter().flat_map(|gpu| gpu.slices.iter().map(|slice| (gpu.index, slice.profile)));
+    let slices = gpus
+        .iter()
+        .flat_map(|gpu| gpu.slices.iter().map(|slice| (gpu.index, slice.profile)));
     let mut slices = slices;
     let (first, profile) = slices.next()?;
     let (other, another) = slices.find(|(_, other)| *other != profile)?;

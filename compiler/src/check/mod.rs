@@ -2,10 +2,69 @@
 //!
 //! A rule holds its own page: what it checks, why it matters, what to do, and an example that breaks it. The examples
 //! are the test. A rule that meets a hole stays quiet, because what made the hole was reported.
+//!
+//! Something deserves a rule when it can be decided from the file and from facts with a source, and when without it a
+//! user learns of the mistake only after something was made, or never. An error is what cannot work, or a key that
+//! would be accepted and ignored; a warning is what works for somebody, or rests on common knowledge. What only one
+//! cloud knows stands in that cloud's folder; a rule here asks the cloud's facts and names none. What the schema can
+//! say, a range or a set of words, is the schema's, and what cannot be understood at all is resolve's.
+
+mod allow_unknown;
+mod allow_unused;
+mod autoscaler_misses_gpus;
+mod autoscaler_missing;
+mod autoscaler_unavailable;
+mod capacity_too_small;
+mod capacity_unavailable;
+mod cluster_name_invalid;
+mod driver_image_unused;
+mod driver_missing;
+mod driver_too_new;
+mod driver_too_old;
+mod driver_unavailable;
+mod driver_version_unreadable;
+mod driver_version_unused;
+mod existing_pool_key_unused;
+mod existing_selector_unclear;
+mod hosts_without_need;
+mod image_floating;
+mod image_invalid;
+mod label_invalid;
+mod label_reserved;
+mod machine_part_of_larger;
+mod machine_preview;
+mod machine_previous_generation;
+mod machine_retired;
+mod mig_on_fraction;
+mod mig_single_unequal;
+mod nodes_too_many;
+mod not_compiled;
+mod os_family_unavailable;
+mod os_kubernetes_mismatch;
+mod places;
+mod plugin_twice;
+mod plugin_unavailable;
+mod pool_name_duplicate;
+mod pool_name_invalid;
+mod replicas_out_of_range;
+mod runtime_image_missing;
+mod runtime_image_unused;
+mod scale_from_zero;
+mod sharing_without_gpus;
+mod stack_without_gpus;
+mod syntax;
+mod system_pods_nowhere;
+mod taint_duplicate;
+mod taint_invalid;
+mod taint_value_missing;
+#[cfg(test)]
+mod testing;
+mod text_unprintable;
+mod words;
 
 use std::ops::Deref;
 
-use gpuc_schema::config::GpuCluster;
+pub use allow_unused::allow_unused;
 
 use crate::diag::{Code, Report};
 use crate::model::Cluster;
@@ -20,15 +79,57 @@ pub struct Rule {
 }
 
 /// The rules that hold on every cloud, by id.
-pub static RULES: &[&Rule] = &[];
+pub static RULES: &[&Rule] = &[
+    &pool_name_invalid::RULE,
+    &cluster_name_invalid::RULE,
+    &pool_name_duplicate::RULE,
+    &label_invalid::RULE,
+    &label_reserved::RULE,
+    &taint_invalid::RULE,
+    &taint_value_missing::RULE,
+    &taint_duplicate::RULE,
+    &existing_selector_unclear::RULE,
+    &os_family_unavailable::RULE,
+    &os_kubernetes_mismatch::RULE,
+    &autoscaler_unavailable::RULE,
+    &autoscaler_missing::RULE,
+    &scale_from_zero::RULE,
+    &not_compiled::RULE,
+    &machine_retired::RULE,
+    &machine_previous_generation::RULE,
+    &machine_preview::RULE,
+    &machine_part_of_larger::RULE,
+    &sharing_without_gpus::RULE,
+    &mig_on_fraction::RULE,
+    &replicas_out_of_range::RULE,
+    &mig_single_unequal::RULE,
+    &runtime_image_missing::RULE,
+    &image_floating::RULE,
+    &image_invalid::RULE,
+    &driver_unavailable::RULE,
+    &plugin_unavailable::RULE,
+    &driver_missing::RULE,
+    &plugin_twice::RULE,
+    &driver_too_old::RULE,
+    &driver_too_new::RULE,
+    &driver_version_unreadable::RULE,
+    &driver_version_unused::RULE,
+    &driver_image_unused::RULE,
+    &runtime_image_unused::RULE,
+    &capacity_unavailable::RULE,
+    &capacity_too_small::RULE,
+    &nodes_too_many::RULE,
+    &existing_pool_key_unused::RULE,
+    &hosts_without_need::RULE,
+    &allow_unknown::RULE,
+    &stack_without_gpus::RULE,
+    &system_pods_nowhere::RULE,
+    &text_unprintable::RULE,
+    &autoscaler_misses_gpus::RULE,
+];
 
 /// Codes that no rule of the list reports by itself.
-pub static CODES: &[&Code] = &[];
-
-/// Speaks up about an `allow:` that nothing needed. `used` answers for each word whether it was of use.
-pub fn allow_unused(config: &GpuCluster, used: &[bool], report: &mut Report) {
-    let _ = (config, used, report);
-}
+pub static CODES: &[&Code] = &[&allow_unused::CODE];
 
 /// A cluster without holes that broke no rule with an error: what may be lowered.
 #[derive(Clone, Copy)]
@@ -62,4 +163,38 @@ fn has_holes(cluster: &Cluster) -> bool {
                 || pool.sharing.is_hole()
                 || pool.offers.is_hole()
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn rules_are_sorted_by_id_and_have_names_of_their_own() {
+        assert!(RULES.is_sorted_by(|a, b| a.code.id < b.code.id));
+        let mut names: Vec<_> = RULES.iter().map(|rule| rule.code.name).collect();
+        names.sort_unstable();
+        assert!(names.is_sorted_by(|a, b| a < b));
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the test reads its own folder")]
+    #[test]
+    fn every_file_with_a_rule_is_called_like_it_and_listed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/check");
+        let mut files = Vec::new();
+        for file in fs::read_dir(folder).expect("the folder of the rules") {
+            let path = file.expect("a file").path();
+            let text = fs::read_to_string(&path).expect("a text");
+            if text.contains("\npub(super) static RULE: Rule") {
+                let name = path.file_stem().expect("a name").to_string_lossy();
+                files.push(name.replace('_', "-"));
+            }
+        }
+        let mut listed: Vec<_> = RULES.iter().map(|rule| rule.code.name.to_owned()).collect();
+        files.sort();
+        listed.sort();
+        assert_eq!(files, listed);
+    }
 }

@@ -5,13 +5,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A pool may have more nodes than the cloud allows.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2041",
         name: "nodes-too-many",
         severity: Severity::Error,
         summary: "a pool may have more nodes than the cloud allows",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the most nodes of a pool are within the cloud's own limit.
 
@@ -22,7 +22,7 @@ The cloud refuses the pool, after the cluster has been made.
 ### What to do
 
 Lower the number, or spread the nodes over several pools.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -59,6 +59,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("a pool of {} has at most {most} nodes", facts.name);
         let draft = report.draft(&RULE.code, nodes.max_span, message);
         let help = format!("write {most} or less, or make several pools");
-        draft.help(help).replace(nodes.max_span, most.to_string()).emit();
+        draft
+            .help(help)
+            .replace(nodes.max_span, most.to_string())
+            .emit();
     }
 }

@@ -1,21 +1,21 @@
 //! The file asks for something that gpuc does not make yet.
 
-use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, Queueing};
 use gpuc_schema::Span;
+use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, Queueing};
 
 use super::Rule;
+use super::places::stacks;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::places::stacks;
 
 /// The file asks for something that gpuc does not make yet.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2015",
         name: "not-compiled",
         severity: Severity::Error,
         summary: "the file asks for something that gpuc does not make yet",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the file asks only for what this version of gpuc makes. The whole vocabulary can be read
 and checked in editors; not all of it has its output yet.
@@ -28,7 +28,7 @@ complete and lack what you asked for.
 ### What to do
 
 Remove the part, and make it by other means for now.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -65,25 +65,37 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let kueue = config.queueing.value == Queueing::Kueue;
     ask(kueue.then_some(config.queueing.span), "`queueing: kueue`");
     ask(config.monitoring.as_ref().map(|it| it.span), "`monitoring`");
-    ask(config.workloads.first().map(|it| it.name.span), "`workloads`");
+    ask(
+        config.workloads.first().map(|it| it.name.span),
+        "`workloads`",
+    );
     ask(config.notebooks.as_ref().map(|it| it.span), "`notebooks`");
     ask(config.gitops.as_ref().map(|it| it.span), "`gitops`");
     let facts = cluster.cloud.facts();
     let karpenter = cluster.autoscaler.value == Autoscaler::Karpenter;
     let karpenter = karpenter && facts.autoscalers.contains(&Autoscaler::Karpenter);
-    ask(karpenter.then_some(cluster.autoscaler.span), "`autoscaler: karpenter`");
+    ask(
+        karpenter.then_some(cluster.autoscaler.span),
+        "`autoscaler: karpenter`",
+    );
     for stack in stacks(cluster) {
-        let driver = stack.driver.filter(|driver| driver.value == DriverOwner::Operator);
+        let driver = stack
+            .driver
+            .filter(|driver| driver.value == DriverOwner::Operator);
         let driver = driver.filter(|_| facts.drivers.contains(&DriverOwner::Operator));
         ask(driver.map(|driver| driver.span), "`driver: operator`");
-        let plugin = stack.device_plugin.filter(|it| it.value == DevicePlugin::Operator);
+        let plugin = stack
+            .device_plugin
+            .filter(|it| it.value == DevicePlugin::Operator);
         let plugin = plugin.filter(|_| facts.plugins.contains(&DevicePlugin::Operator));
         ask(plugin.map(|plugin| plugin.span), "`devicePlugin: operator`");
     }
     for (span, what) in parts {
         let message = format!("{what} is accepted but not compiled yet");
         let draft = report.draft(&RULE.code, span, message);
-        draft.help("remove it, and make this part by other means for now").emit();
+        draft
+            .help("remove it, and make this part by other means for now")
+            .emit();
     }
 }
 
@@ -107,7 +119,10 @@ mod tests {
             ",
             "GPUC2015",
         );
-        let parts: Vec<_> = found.iter().map(|message| message.split('`').nth(1)).collect();
+        let parts: Vec<_> = found
+            .iter()
+            .map(|message| message.split('`').nth(1))
+            .collect();
         let expected = [
             "teams",
             "monitoring",

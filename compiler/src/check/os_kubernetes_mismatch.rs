@@ -1,18 +1,18 @@
 //! A node image is not made for this Kubernetes version.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::words::{word, words};
+use crate::diag::{Code, Report, Severity};
+use crate::model::{Cluster, SUPPORTED};
 
 /// A node image is not made for this Kubernetes version.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2011",
         name: "os-kubernetes-mismatch",
         severity: Severity::Error,
         summary: "a node image is not made for this Kubernetes version",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the cloud has node images of the pool's operating system for `kubernetes.version`.
 
@@ -24,7 +24,7 @@ pool would be refused after the cluster has been made.
 ### What to do
 
 Write another family, which the help lists, or another version.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -66,14 +66,27 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let (first, last) = (os.kubernetes.start(), os.kubernetes.end());
+        // Some images have no end yet, which facts write as a version beyond all that are supported.
+        let range = if last > SUPPORTED.end() {
+            format!("from {first} on")
+        } else {
+            format!("from {first} to {last}")
+        };
         let family = word(&os.family);
         let message = format!("{} has no {family} for Kubernetes {version}", facts.name);
-        let primary = if pool.os.span.is_written() { pool.os.span } else { pool.name.span };
+        let primary = if pool.os.span.is_written() {
+            pool.os.span
+        } else {
+            pool.name.span
+        };
         let draft = report.draft(&RULE.code, primary, message);
         let draft = draft.label(version.span, "the version is chosen here");
-        let fits = facts.os.iter().filter(|os| os.kubernetes.contains(&version.value));
+        let fits = facts
+            .os
+            .iter()
+            .filter(|os| os.kubernetes.contains(&version.value));
         let fits = words(fits.map(|os| &os.family));
-        let help = format!("{family} is there from {first} to {last}; for {version} there is {fits}");
+        let help = format!("{family} is there {range}; for {version} there is {fits}");
         draft.help(help).emit();
     }
 }

@@ -1,15 +1,17 @@
 //! What several rules look at, with the place where each was written.
 
-use gpuc_schema::config::Stack;
+use gpuc_schema::config::{DriverOwner, Stack};
+use gpuc_schema::gpu::cuda::DriverVersion;
 use gpuc_schema::{Span, Spanned};
 
 use crate::cloud::machine::Machine;
-use crate::model::{Cluster, MachineType, Pool};
+use crate::model::{Cluster, MachineType, Pool, PoolGpus};
+
+/// The one resource of GPUs that autoscalers know.
+pub(super) const GPU: &str = "nvidia.com/gpu";
 
 /// The machines of the catalog that gpuc would create, each with the place where it was named.
-pub(super) fn machines(
-    cluster: &Cluster,
-) -> impl Iterator<Item = (&Pool, &'static Machine, Span)> {
+pub(super) fn machines(cluster: &Cluster) -> impl Iterator<Item = (&Pool, &'static Machine, Span)> {
     let made = cluster.pools.iter().filter(|pool| !pool.is_existing());
     made.filter_map(|pool| match pool.machine.get()? {
         MachineType::Catalog(machine) => {
@@ -30,6 +32,47 @@ pub(super) fn images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>
 pub(super) fn stacks(cluster: &Cluster) -> impl Iterator<Item = &Stack> {
     let pools = cluster.pools.iter().map(|pool| &pool.written.stack);
     std::iter::once(&cluster.written.stack).chain(pools)
+}
+
+/// The driver versions that something of gpuc's would install, pool by pool. One that cannot be read is a finding of
+/// its own.
+pub(super) fn driver_versions(
+    cluster: &Cluster,
+) -> impl Iterator<Item = (&Pool, &PoolGpus, &Spanned<String>, DriverVersion)> {
+    cluster.gpu_pools().filter_map(|(pool, gpus)| {
+        let written = pool.driver_version.as_ref()?;
+        let installed = pool.driver.value != DriverOwner::Preinstalled;
+        let version = DriverVersion::parse(written)?;
+        installed.then_some((pool, gpus, written, version))
+    })
+}
+
+/// Something in `stack` that no pool makes use of.
+pub(super) struct Unused<'c> {
+    /// What was written.
+    pub(super) written: &'c Spanned<String>,
+    /// A pool that would have to make use of it.
+    pub(super) pool: &'c Pool,
+}
+
+/// What was written in a `stack` for pools with GPUs that make no use of it: in a pool's own, or in the cluster's when
+/// none does. Without any GPUs the cluster's are defaults for pools to come.
+pub(super) fn unused(
+    cluster: &Cluster,
+    pick: fn(&Stack) -> Option<&Spanned<String>>,
+    is_used: impl Fn(&Pool) -> bool,
+) -> Vec<Unused<'_>> {
+    let idle: Vec<_> = (cluster.gpu_pools().map(|(pool, _)| pool))
+        .filter(|pool| !is_used(pool))
+        .collect();
+    let is_known = |pool: &Pool| !pool.gpus.is_hole();
+    let all_idle = idle.len() == cluster.gpu_pools().count() && cluster.pools.iter().all(is_known);
+    let of_cluster = pick(&cluster.written.stack).filter(|_| all_idle);
+    let of_cluster = of_cluster.zip(idle.first().copied());
+    let of_pools = (idle.iter()).filter_map(|pool| Some((pick(&pool.written.stack)?, *pool)));
+    (of_cluster.into_iter().chain(of_pools))
+        .map(|(written, pool)| Unused { written, pool })
+        .collect()
 }
 
 /// Keeps the first of the findings that would point at the same place: what stands once for many pools is wrong once.

@@ -3,18 +3,18 @@
 use gpuc_schema::config::DevicePlugin;
 
 use super::Rule;
+use super::words::word;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::words::word;
 
 /// Two device plugins would run on a node.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2032",
         name: "plugin-twice",
         severity: Severity::Error,
         summary: "two device plugins would run on a node",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `devicePlugin` is `cloud` (the default there) on an operating system that advertises GPUs
 itself.
@@ -27,7 +27,7 @@ from the other, and a GPU may be given to two containers.
 ### What to do
 
 Write `devicePlugin: cloud` in the pool's `stack`, or choose another operating system.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -66,15 +66,24 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, _) in cluster.gpu_pools() {
-        let advertises = cluster.cloud.os(pool.os.value).is_some_and(|os| os.advertises);
+        let advertises = cluster
+            .cloud
+            .os(pool.os.value)
+            .is_some_and(|os| os.advertises);
         let plugin = pool.plugin;
         if !advertises || plugin.value == DevicePlugin::Cloud {
             continue;
         }
-        let message = format!("the nodes of pool `{}` advertise their GPUs themselves", pool.name);
+        let message = format!(
+            "the nodes of pool `{}` advertise their GPUs themselves",
+            pool.name
+        );
         let draft = report.draft(&RULE.code, plugin.span, message);
         let draft = draft.here(format!("`{}` would be the second to do it", word(&plugin)));
-        let draft = draft.label(pool.os.span, "this operating system has a device plugin inside");
+        let draft = draft.label(
+            pool.os.span,
+            "this operating system has a device plugin inside",
+        );
         let draft = draft.help("write `devicePlugin: cloud` in the pool's `stack`");
         // What stands in the cluster's stack is right for other pools.
         match pool.written.stack.device_plugin {

@@ -1,19 +1,19 @@
 //! Nobody of this name advertises GPUs in this cloud.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::places::Once;
 use super::words::{word, words};
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// Nobody of this name advertises GPUs in this cloud.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2029",
         name: "plugin-unavailable",
         severity: Severity::Error,
         summary: "nobody of this name advertises GPUs in this cloud",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `stack.devicePlugin` is one that can run on the cloud's nodes.
 
@@ -24,7 +24,7 @@ Without a device plugin the nodes offer no GPUs, and pods that ask for some wait
 ### What to do
 
 Write one that the help lists, or leave the key out for gpuc-runtime.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -61,8 +61,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if facts.plugins.contains(&plugin.value) || !once.is_new(plugin.span) {
             continue;
         }
-        let message = format!("on {} `{}` cannot advertise GPUs", facts.name, word(&plugin));
+        let message = format!(
+            "on {} `{}` cannot advertise GPUs",
+            facts.name,
+            word(&plugin)
+        );
         let draft = report.draft(&RULE.code, plugin.span, message);
-        draft.help(format!("write {}", words(facts.plugins))).emit();
+        draft
+            .help(format!("write one of {}", words(facts.plugins)))
+            .emit();
     }
 }

@@ -5,13 +5,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// Two pools have one name.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2003",
         name: "pool-name-duplicate",
         severity: Severity::Error,
         summary: "two pools have one name",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each pool has a name of its own.
 
@@ -22,7 +22,7 @@ A pool's name is what everything else calls it by: the cloud, the node label, qu
 ### What to do
 
 Rename one of them.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -58,7 +58,9 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         let name = &pool.name;
-        let first = cluster.pools[..pool.index].iter().find(|other| other.name == *name);
+        let first = cluster.pools[..pool.index]
+            .iter()
+            .find(|other| other.name == *name);
         if let Some(first) = first {
             let message = format!("two pools are called `{name}`");
             let draft = report.draft(&RULE.code, name.span, message);

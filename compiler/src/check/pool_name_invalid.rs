@@ -1,22 +1,22 @@
 //! A pool has a name that it cannot have.
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
 use super::syntax::is_dns_label;
 use crate::cloud::NameRule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
 
 /// A pool has a name that it cannot have.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2001",
         name: "pool-name-invalid",
         severity: Severity::Error,
         summary: "a pool has a name that it cannot have",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each pool's name is one that the cloud takes for a node pool, and one that Kubernetes
-objects can bear: lower-case letters, digits and `-`.
+objects can bear: lower-case letters, digits and `-`, at most 32.
 
 ### Why it matters
 
@@ -27,7 +27,7 @@ names of objects. The clouds' own commands do not check it before they start.
 
 Rename the pool; the help proposes a name. Whatever speaks of the pool by its name must change
 with it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -54,8 +54,9 @@ nodePools:
     run,
 };
 
-/// The most characters that leave room for what gpuc puts before and behind a pool's name in the names of objects.
-const MAX_IN_OBJECTS: usize = 40;
+/// What `nvidia-device-plugin-` leaves of the 53 characters that Helm allows a release's name (helm/helm
+/// `pkg/chartutil/validate_name.go`); the names of other objects are shorter.
+const MAX_IN_OBJECTS: usize = 32;
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
@@ -65,7 +66,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let (who, words, max) = if !pool.is_existing() && !fits(rule, name) {
             (facts.name, rule.words, rule.max)
         } else if !in_objects(name) {
-            let words = "lower-case letters, digits and -, starting and ending with a letter or a digit";
+            let words =
+                "lower-case letters, digits and -, starting and ending with a letter or a digit";
             ("Kubernetes", words, MAX_IN_OBJECTS)
         } else {
             continue;
@@ -76,7 +78,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             Some(better) => format!("call it `{better}`: {wanted}"),
             None => wanted,
         };
-        report.draft(&RULE.code, name.span, message).help(help).emit();
+        report
+            .draft(&RULE.code, name.span, message)
+            .help(help)
+            .emit();
     }
 }
 
@@ -92,12 +97,17 @@ fn in_objects(name: &str) -> bool {
 fn proposal(rule: &NameRule, name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let lower = name.to_lowercase();
-    let words: Vec<_> = lower.split(|c| !plain(c)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<_> = lower
+        .split(|c| !plain(c))
+        .filter(|word| !word.is_empty())
+        .collect();
     let max = rule.max.min(MAX_IN_OBJECTS);
-    let candidates = [words.join("-"), words.concat()].into_iter().flat_map(|name| {
-        let with_letter = format!("pool{name}");
-        [name, with_letter]
-    });
+    let candidates = [words.join("-"), words.concat()]
+        .into_iter()
+        .flat_map(|name| {
+            let with_letter = format!("pool{name}");
+            [name, with_letter]
+        });
     candidates
         .map(|name| name.chars().take(max).collect::<String>())
         .map(|name| name.trim_end_matches('-').to_owned())

@@ -7,13 +7,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Sharing};
 
 /// A GPU cannot be shared by so many.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2022",
         name: "replicas-out-of-range",
         severity: Severity::Error,
         summary: "a GPU cannot be shared by so many",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a shared GPU is shared by at least two containers, and by no more than can be: 48 by
 time-slicing, and by MPS what the card takes, which is 48 from Volta on and 16 before. NVIDIA's
@@ -26,7 +26,7 @@ The device plugin would offer shares that fail when a container uses them, or wo
 ### What to do
 
 Write a number in the range that the help gives.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -64,10 +64,16 @@ const TIME_SLICES: u32 = 48;
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus) in cluster.gpu_pools() {
         let (replicas, most, why) = match pool.sharing.get() {
-            Some(Sharing::TimeSlicing { replicas, .. }) => (replicas, TIME_SLICES, "by turns".to_owned()),
+            Some(Sharing::TimeSlicing { replicas, .. }) => {
+                (replicas, TIME_SLICES, "by turns".to_owned())
+            }
             Some(Sharing::Mps { replicas, .. }) if pool.plugin.value == DevicePlugin::Nvidia => {
                 let most = gpus.model.mps_clients_nvidia_plugin();
-                (replicas, most, format!("by MPS, on {} under NVIDIA's device plugin", gpus.model.key))
+                (
+                    replicas,
+                    most,
+                    format!("by MPS, on {} under NVIDIA's device plugin", gpus.model.key),
+                )
             }
             Some(Sharing::Mps { replicas, .. }) => {
                 let most = gpus.model.mps_max_clients();
@@ -81,11 +87,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("a GPU cannot be shared by {replicas}");
         let draft = report.draft(&RULE.code, replicas.span, message);
         let draft = draft.label(gpus.chosen, "the card is chosen here");
-        let draft = draft.help(format!("write 2 to {most}: that many can share a GPU {why}"));
+        let draft = draft.help(format!(
+            "write 2 to {most}: that many can share a GPU {why}"
+        ));
         if replicas.value > most {
             draft.replace(replicas.span, most.to_string()).emit();
         } else {
-            draft.help("write 2 or more, or remove `sharing`: nobody shares a GPU alone").emit();
+            draft
+                .help("write 2 or more, or remove `sharing`: nobody shares a GPU alone")
+                .emit();
         }
     }
 }
@@ -108,7 +118,11 @@ mod tests {
                 sharing: {sharing}
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2022").len(), usize::from(wrong), "{model} {sharing}");
+        assert_eq!(
+            messages(&yaml, "GPUC2022").len(),
+            usize::from(wrong),
+            "{model} {sharing}"
+        );
     }
 
     #[test]
@@ -119,8 +133,18 @@ mod tests {
             ("v100-sxm2-16gb", "nvidia", 16),
             ("t4-16gb", "nvidia", 48),
         ] {
-            check(model, plugin, &format!("{{mps: {{replicas: {most}}}}}"), false);
-            check(model, plugin, &format!("{{mps: {{replicas: {}}}}}", most + 1), true);
+            check(
+                model,
+                plugin,
+                &format!("{{mps: {{replicas: {most}}}}}"),
+                false,
+            );
+            check(
+                model,
+                plugin,
+                &format!("{{mps: {{replicas: {}}}}}", most + 1),
+                true,
+            );
         }
         check("p4-8gb", "gpuc", "{timeSlicing: {replicas: 48}}", false);
         check("p4-8gb", "gpuc", "{timeSlicing: {replicas: 49}}", true);

@@ -7,13 +7,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Pool};
 
 /// Gpuc-runtime has no image.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2025",
         name: "runtime-image-missing",
         severity: Severity::Error,
         summary: "gpuc-runtime has no image",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `stack.runtimeImage` is set where `devicePlugin` is `gpuc` (the default) for a pool with
 GPUs.
@@ -27,7 +27,7 @@ else's.
 
 Write the image with its tag or digest, for the cluster or for the pool; or choose another
 `devicePlugin`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -55,18 +55,25 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let lacks = |pool: &&Pool| pool.runtime_image.is_none();
-    let mut pools = cluster.pools_advertised_by(DevicePlugin::Gpuc).filter(lacks);
+    let mut pools = cluster
+        .pools_advertised_by(DevicePlugin::Gpuc)
+        .filter(lacks);
     let Some(first) = pools.next() else {
         return;
     };
     let written = first.plugin.span.is_written();
-    let place = if written { first.plugin.span } else { first.name.span };
+    let place = if written {
+        first.plugin.span
+    } else {
+        first.name.span
+    };
     let message = format!("pool `{}` needs an image of gpuc-runtime", first.name);
     let mut draft = report.draft(&RULE.code, place, message);
     draft = draft.here("gpuc-runtime advertises its GPUs");
     for pool in pools {
         draft = draft.label(pool.name.span, "this pool too");
     }
-    let help = "add `runtimeImage: registry.example.com/gpuc-runtime:0.1.0` with your registry to `stack`";
+    let help =
+        "add `runtimeImage: registry.example.com/gpuc-runtime:0.1.0` with your registry to `stack`";
     draft.help(help).emit();
 }

@@ -3,19 +3,19 @@
 use gpuc_schema::config::DevicePlugin;
 
 use super::Rule;
-use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, Pool};
 use super::places::unused;
 use super::words::word;
+use crate::diag::{Code, Report, Severity};
+use crate::model::{Cluster, Pool};
 
 /// An image of gpuc-runtime is given and nothing runs it.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2038",
         name: "runtime-image-unused",
         severity: Severity::Warning,
         summary: "an image of gpuc-runtime is given and nothing runs it",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether some pool with GPUs has `devicePlugin: gpuc` where `runtimeImage` is set.
 
@@ -26,7 +26,7 @@ Somebody may believe that gpuc-runtime runs there.
 ### What to do
 
 Remove the key, or write `devicePlugin: gpuc`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -60,6 +60,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let draft = report.draft(&RULE.code, unused.written.span, message);
         let plugin = format!("`{}` advertises the GPUs", word(&unused.pool.plugin));
         let draft = draft.label(unused.pool.plugin.span, plugin);
-        draft.help("remove `runtimeImage`, or write `devicePlugin: gpuc`").emit();
+        draft
+            .help("remove `runtimeImage`, or write `devicePlugin: gpuc`")
+            .emit();
     }
 }

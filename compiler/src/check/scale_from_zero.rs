@@ -3,18 +3,18 @@
 use gpuc_schema::config::{Autoscaler, DevicePlugin};
 
 use super::Rule;
+use super::places::GPU;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Offer};
-use super::places::GPU;
 
 /// An empty pool looks different to the autoscaler than its nodes will.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2014",
         name: "scale-from-zero",
         severity: Severity::Warning,
         summary: "an empty pool looks different to the autoscaler than its nodes will",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether an autoscaler that adds the first node of an empty pool knows what that node will offer.
 It believes what the machine type says: a number of whole GPUs called `nvidia.com/gpu`. Slices,
@@ -31,7 +31,7 @@ empty pool. With shares called `nvidia.com/gpu` the autoscaler starts too many n
 ### What to do
 
 Keep one node: `min: 1`. From then on the autoscaler takes what a real node offers.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -81,10 +81,19 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(belief) = belief(offers, gpus.reported) else {
             continue;
         };
-        let message = format!("pool `{}` may not grow from zero nodes as it should", pool.name);
+        let message = format!(
+            "pool `{}` may not grow from zero nodes as it should",
+            pool.name
+        );
         let draft = report.draft(&RULE.code, nodes.min_span, message);
-        let draft = draft.here(belief).label(pool.written.sharing.span, "how GPUs are shared");
-        draft.label(gpus.chosen, "the machine").help("write `min: 1`").replace(nodes.min_span, "1").emit();
+        let draft = draft
+            .here(belief)
+            .label(pool.written.sharing.span, "how GPUs are shared");
+        draft
+            .label(gpus.chosen, "the machine")
+            .help("write `min: 1`")
+            .replace(nodes.min_span, "1")
+            .emit();
     }
 }
 
@@ -92,11 +101,17 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn belief(offers: &[Offer], reported: u32) -> Option<String> {
     let wrong = |offer: &&Offer| offer.resource != GPU || offer.per_node != reported;
     let offer = offers.iter().find(wrong)?;
-    let Offer { resource, per_node, .. } = offer;
+    let Offer {
+        resource, per_node, ..
+    } = offer;
     Some(if resource != GPU || reported == 0 {
-        format!("the autoscaler believes that a new node has no `{resource}`: it never adds the first")
+        format!(
+            "the autoscaler believes that a new node has no `{resource}`: it never adds the first"
+        )
     } else {
-        format!("the autoscaler believes that a new node has {reported} `{resource}`, not {per_node}")
+        format!(
+            "the autoscaler believes that a new node has {reported} `{resource}`, not {per_node}"
+        )
     })
 }
 
@@ -114,7 +129,10 @@ mod tests {
         let offers: Vec<_> = offers.iter().map(offer).collect();
         let found = belief(&offers, reported);
         match expected {
-            Some(part) => assert!(found.as_ref().is_some_and(|it| it.contains(part)), "{found:?}"),
+            Some(part) => assert!(
+                found.as_ref().is_some_and(|it| it.contains(part)),
+                "{found:?}"
+            ),
             None => assert_eq!(found, None),
         }
     }
@@ -122,9 +140,17 @@ mod tests {
     #[test]
     fn only_whole_gpus_are_believed_in() {
         check(&[("nvidia.com/gpu", 8)], 8, None);
-        check(&[("nvidia.com/gpu", 32)], 8, Some("has 8 `nvidia.com/gpu`, not 32"));
+        check(
+            &[("nvidia.com/gpu", 32)],
+            8,
+            Some("has 8 `nvidia.com/gpu`, not 32"),
+        );
         check(&[("nvidia.com/gpu", 1)], 0, Some("has no `nvidia.com/gpu`"));
-        check(&[("nvidia.com/gpu.shared", 4)], 1, Some("has no `nvidia.com/gpu.shared`"));
+        check(
+            &[("nvidia.com/gpu.shared", 4)],
+            1,
+            Some("has no `nvidia.com/gpu.shared`"),
+        );
         let mixed = [("nvidia.com/gpu", 1), ("nvidia.com/mig-1g.5gb", 7)];
         check(&mixed, 1, Some("has no `nvidia.com/mig-1g.5gb`"));
     }

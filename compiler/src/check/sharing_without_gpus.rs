@@ -1,18 +1,18 @@
 //! A pool without GPUs shares them.
 
 use super::Rule;
+use crate::cloud::shares;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::cloud::shares;
 
 /// A pool without GPUs shares them.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2020",
         name: "sharing-without-gpus",
         severity: Severity::Error,
         summary: "a pool without GPUs shares them",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with `sharing` has GPUs.
 
@@ -23,7 +23,7 @@ Nothing would come of the key. Most often the machine type is not the one that w
 ### What to do
 
 Correct the machine type, or remove `sharing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -8,13 +8,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A pool without GPUs has a stack of its own.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2046",
         name: "stack-without-gpus",
         severity: Severity::Error,
         summary: "a pool without GPUs has a stack of its own",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with a `stack` has GPUs.
 
@@ -25,7 +25,7 @@ There is no driver to install and nothing to advertise: the keys would be accept
 ### What to do
 
 Remove `stack` from the pool, or correct its machine type.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -67,7 +67,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(span) = first_key(&pool.written.stack) else {
             continue;
         };
-        let message = format!("pool `{}` has no GPUs to install or advertise anything for", pool.name);
+        let message = format!(
+            "pool `{}` has no GPUs to install or advertise anything for",
+            pool.name
+        );
         let draft = report.draft(&RULE.code, span, message);
         let draft = match &pool.written.machine {
             Some(machine) => draft.label(machine.span, "this machine has no GPUs"),

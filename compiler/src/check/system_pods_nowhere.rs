@@ -7,13 +7,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Pool, PoolTaint, SetBy};
 
 /// No pool of a new cluster lets the cluster's own pods in.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2047",
         name: "system-pods-nowhere",
         severity: Severity::Warning,
         summary: "no pool of a new cluster lets the cluster's own pods in",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a cluster that gpuc makes has a pool without taints that keep pods away.
 `CriticalAddonsOnly` does not count: the cluster's own pods tolerate it.
@@ -26,7 +26,7 @@ start, and names inside the cluster are not resolved.
 ### What to do
 
 Add a pool without GPUs and taints, or take the taints from one.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -65,19 +65,24 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(first) = cluster.pools.first() else {
         return;
     };
-    if cluster.pools.iter().any(|pool| keeps_away(pool).is_none()) {
+    let taints: Vec<_> = cluster.pools.iter().filter_map(keeps_away).collect();
+    let by_user = taints.iter().any(|taint| taint.set_by == SetBy::Gpuc);
+    // Where the cloud alone keeps them away, its own rule says what it needs.
+    if taints.len() < cluster.pools.len() || !by_user {
         return;
     }
     let message = "every pool keeps the cluster's own pods away";
     let mut draft = report.draft(&RULE.code, first.name.span, message);
-    for taint in cluster.pools.iter().filter_map(keeps_away) {
+    for taint in taints {
         let who = match taint.set_by {
             SetBy::Gpuc => "by this taint",
             SetBy::Cloud => "by a taint that the cloud sets",
         };
         draft = draft.label(taint.span, who);
     }
-    draft.help("add a pool without GPUs and taints, for CoreDNS and its like").emit();
+    draft
+        .help("add a pool without GPUs and taints, for CoreDNS and its like")
+        .emit();
 }
 
 /// A taint of a pool that the cluster's own pods do not tolerate.

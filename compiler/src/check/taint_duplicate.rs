@@ -3,18 +3,18 @@
 use gpuc_schema::config::TaintEffect;
 
 use super::Rule;
+use super::words::word;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, DEDICATED_TO};
-use super::words::word;
 
 /// A pool has a taint twice.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2008",
         name: "taint-duplicate",
         severity: Severity::Error,
         summary: "a pool has a taint twice",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool's taints differ in key or effect, the one that `dedicatedTo` brings among them.
 
@@ -25,16 +25,17 @@ A node has one taint of a key and effect; a second value for it is refused or lo
 ### What to do
 
 Remove one of them.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
     nodes: {count: 1}
     dedicatedTo: research
     taints: [{key: gpuc.dev/dedicated-to, value: infer, effect: NoSchedule}]
@@ -43,11 +44,12 @@ nodePools:
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
     nodes: {count: 1}
     dedicatedTo: research
 "#,
@@ -62,17 +64,23 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let (key, effect) = (&taint.value.key, taint.value.effect.value);
             let mut before = written.taints[..index].iter().map(|taint| &taint.value);
             let same = before.find(|other| other.key == *key && other.effect.value == effect);
-            let dedicated = written.dedicated_to.as_ref().filter(|_| {
-                key.value == DEDICATED_TO && effect == TaintEffect::NoSchedule
-            });
+            let dedicated = written
+                .dedicated_to
+                .as_ref()
+                .filter(|_| key.value == DEDICATED_TO && effect == TaintEffect::NoSchedule);
             let (first, why) = match (same, dedicated) {
                 (Some(same), _) => (same.key.span, "the first one"),
                 (None, Some(whom)) => (whom.span, "`dedicatedTo` brings it"),
                 (None, None) => continue,
             };
             let effect = word(&effect);
-            let message = format!("pool `{}` has the taint `{key}` twice with {effect}", pool.name);
-            let draft = report.draft(&RULE.code, key.span, message).label(first, why);
+            let message = format!(
+                "pool `{}` has the taint `{key}` twice with {effect}",
+                pool.name
+            );
+            let draft = report
+                .draft(&RULE.code, key.span, message)
+                .label(first, why);
             draft.help("remove one of them").emit();
         }
     }

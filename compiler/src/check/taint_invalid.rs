@@ -1,18 +1,18 @@
 //! A taint is not one that Kubernetes takes.
 
 use super::Rule;
+use super::syntax::{key_problem, value_problem};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use super::syntax::{key_problem, value_problem};
 
 /// A taint is not one that Kubernetes takes.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2006",
         name: "taint-invalid",
         severity: Severity::Error,
         summary: "a taint is not one that Kubernetes takes",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether keys and values of `taints` have the syntax of Kubernetes labels.
 
@@ -23,16 +23,17 @@ Nodes with such a taint cannot join the cluster.
 ### What to do
 
 Change the key or the value as the help says.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
     nodes: {count: 1}
     taints: [{key: nvidia.com/gpu, value: "needs a GPU", effect: NoSchedule}]
 "#,
@@ -40,11 +41,12 @@ nodePools:
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
     nodes: {count: 1}
     taints: [{key: nvidia.com/gpu, value: "present", effect: NoSchedule}]
 "#,
@@ -59,7 +61,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let value = value_problem(&taint.value).map(|problem| (&taint.value, "value", problem));
         for (text, what, problem) in key.into_iter().chain(value) {
             let message = format!("`{text}` is not the {what} of a taint");
-            report.draft(&RULE.code, text.span, message).help(problem).emit();
+            report
+                .draft(&RULE.code, text.span, message)
+                .help(problem)
+                .emit();
         }
     }
 }

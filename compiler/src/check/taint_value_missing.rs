@@ -5,13 +5,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A taint has no value where the cloud needs one.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2007",
         name: "taint-value-missing",
         severity: Severity::Error,
         summary: "a taint has no value where the cloud needs one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each taint has a value, on clouds whose command takes none without.
 
@@ -22,7 +22,7 @@ Kubernetes allows a taint without a value; the commands of some clouds do not, a
 ### What to do
 
 Write a value, such as `present`. Everything that gpuc makes tolerates the taint with its value.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

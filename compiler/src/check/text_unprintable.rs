@@ -7,13 +7,13 @@ use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// A text has characters that nobody can see, or far too many.
-pub static RULE: Rule = Rule {
+pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2048",
         name: "text-unprintable",
         severity: Severity::Error,
         summary: "a text has characters that nobody can see, or far too many",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the texts of the file have only visible characters and blanks, and at most 4096 of them.
 Arguments of commands and variables may have several lines.
@@ -27,7 +27,7 @@ that runs.
 ### What to do
 
 Remove the character; the message names it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -65,23 +65,34 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let bad = written.chars().find(|c| is_hidden(*c, text.many_lines));
         let (message, help) = if let Some(bad) = bad {
             let message = format!("a text has the character U+{:04X}", u32::from(bad));
-            (message, "remove it: what cannot be seen cannot be reviewed".to_owned())
+            (
+                message,
+                "remove it: what cannot be seen cannot be reviewed".to_owned(),
+            )
         } else if written.len() > MOST && !text.many_lines {
             let message = format!("a text has {} characters", written.chars().count());
             (message, format!("at most {MOST} bytes are taken"))
         } else {
             continue;
         };
-        report.draft(&RULE.code, written.span, message).help(help).emit();
+        report
+            .draft(&RULE.code, written.span, message)
+            .help(help)
+            .emit();
     }
 }
 
 /// Whether a character cannot be seen, or changes how others are seen.
 fn is_hidden(c: char, many_lines: bool) -> bool {
     let breaks = matches!(c, '\n' | '\t' | '\u{2028}' | '\u{2029}');
-    let directions = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let directions =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let nothing = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}');
-    if breaks { !many_lines } else { c.is_control() || directions || nothing }
+    if breaks {
+        !many_lines
+    } else {
+        c.is_control() || directions || nothing
+    }
 }
 
 #[cfg(test)]
@@ -90,7 +101,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_hidden() {
-        for c in ['\0', '\n', '\t', '\r', '\u{1b}', '\u{7f}', '\u{85}', '\u{202e}', '\u{feff}'] {
+        for c in [
+            '\0', '\n', '\t', '\r', '\u{1b}', '\u{7f}', '\u{85}', '\u{202e}', '\u{feff}',
+        ] {
             assert!(is_hidden(c, false), "{c:?}");
         }
         for c in ['a', ' ', '$', '\'', 'é', '中', '🦀'] {

@@ -121,7 +121,10 @@ impl<'de> Cursor<'de, '_> {
         let fits = N::try_from(number).ok();
         if fits.is_none() {
             let needed = format!("a whole number from {least} to {most}");
-            self.wrong(&codes::NUMBER_OUT_OF_RANGE, &needed, |draft| draft);
+            let help = format!("write {needed}");
+            self.wrong(&codes::NUMBER_OUT_OF_RANGE, &needed, |draft| {
+                draft.help(help)
+            });
         }
         fits
     }

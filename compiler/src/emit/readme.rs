@@ -48,13 +48,17 @@ fn text(text: &str) -> String {
     escaped
 }
 
-/// A name in a table's cell, to be copied. Where a backtick or a bar is in it, it cannot stand as code.
+/// A name in a table's cell, to be copied; what follows it in brackets is about it. Where a backtick or a bar is in it, it cannot stand as code.
 fn code(name: &str) -> String {
-    let name = line(name);
+    let whole = line(name);
+    let (name, about) = match whole.find(" (") {
+        Some(at) => whole.split_at(at),
+        None => (whole.as_str(), ""),
+    };
     if name.contains(['`', '|', '\\']) {
-        text(&name)
+        text(&whole)
     } else {
-        format!("`{name}`")
+        format!("`{name}`{}", text(about))
     }
 }
 
@@ -150,7 +154,9 @@ mod tests {
                 min: 0,
                 max: 32,
             }],
-            taints: vec!["a=b|c:NoSchedule".to_owned()],
+            taints: ["a=b|c:NoSchedule", "d=e:NoSchedule (set by the cloud)"]
+                .map(str::to_owned)
+                .into(),
             driver: "the node image".to_owned(),
             plugin: "gpuc-runtime".to_owned(),
         };
@@ -168,11 +174,18 @@ mod tests {
             "| system | m7i.xlarge | none | – | 2 | 0 | – | – |",
             "| `nvidia.com/mig-3g.20gb` | slices | 16 | 0–32 |",
             "| slices | a=b\\|c:NoSchedule |",
+            "| slices | `d=e:NoSchedule` (set by the cloud) |",
             "GPUs 0-7: |3g.20gb|",
             "- a \\| note of \\<two\\> lines",
             "cloud/verify.sh",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}:\n{text}");
+        }
+        for (before, line) in text.lines().zip(text.lines().skip(1)) {
+            assert!(
+                !line.starts_with("## ") || before.is_empty(),
+                "{line}:\n{text}"
+            );
         }
         assert!(!text.contains("\n\n\n") && !text.contains("apply.sh") && text.ends_with(".\n"));
     }

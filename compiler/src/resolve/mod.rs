@@ -21,7 +21,7 @@ use serde::Serialize;
 
 pub use suggest::{listed, nearest};
 
-use crate::cloud::{self, Cloud};
+use crate::cloud;
 use crate::diag::Report;
 use crate::model::{Cluster, Filled, Known, KubernetesVersion, SUPPORTED};
 use crate::node::Because;
@@ -37,16 +37,6 @@ pub struct Choices {
 /// Understands a configuration.
 pub fn resolve(config: Arc<GpuCluster>, choices: &Choices, report: &mut Report) -> Cluster {
     let cloud = cloud::of(&config.cloud);
-    resolve_on(cloud, config, choices, report)
-}
-
-/// Understands a configuration of this cloud.
-pub(crate) fn resolve_on(
-    cloud: &'static dyn Cloud,
-    config: Arc<GpuCluster>,
-    choices: &Choices,
-    report: &mut Report,
-) -> Cluster {
     let mut defaults = Defaults::default();
     let kubernetes = kubernetes(&config.kubernetes.version, report);
     let autoscaler = autoscaler(&config, cloud.facts(), &mut defaults);

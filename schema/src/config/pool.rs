@@ -44,7 +44,7 @@ pub struct NodePool {
     #[serde(default)]
     pub os: Os,
     /// The size of the boot disk in GiB.
-    #[serde(default = "disk")]
+    #[serde(default = "disk", rename = "diskGiB")]
     #[schemars(range(min = 30, max = 16384))]
     pub disk_gib: Spanned<u32>,
     /// The most pods on a node. Default: the cloud's.

@@ -55,17 +55,17 @@ fn fill(temporary: &Path, contents: &str, executable: bool) -> std::io::Result<(
     set_mode(temporary, executable).map_err(std::io::Error::other)
 }
 
-/// Whether the owner may run a file; `None` where there is no such thing.
-pub(super) fn is_executable(found: &Metadata) -> Option<bool> {
+/// Whether a file can be run by its owner, or cannot; always right where there is no such thing.
+pub(super) fn has_mode(found: &Metadata, executable: bool) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        Some(found.permissions().mode() & 0o100 != 0)
+        (found.permissions().mode() & 0o100 != 0) == executable
     }
     #[cfg(not(unix))]
     {
-        let _ = found;
-        None
+        let _ = (found, executable);
+        true
     }
 }
 

@@ -87,9 +87,10 @@ struct Looking<'a> {
 
 impl<'a> Looking<'a> {
     fn look_at(&mut self, path: &'a str, file: &TreeFile) -> Result<()> {
-        let found = match self.parent_is_there(path)? {
-            true => self.metadata(path)?,
-            false => None,
+        let found = if self.parent_is_there(path)? {
+            self.metadata(path)?
+        } else {
+            None
         };
         let Some(found) = found.filter(|found| !(found.is_dir() && self.gives_way(path))) else {
             self.changes.added.push(path.to_owned());
@@ -113,11 +114,11 @@ impl<'a> Looking<'a> {
     fn compare(&mut self, path: &str, file: &TreeFile, found: &Metadata) -> Result<()> {
         let bytes = disk::read(&self.folder.join(path))?;
         if bytes == file.contents.as_bytes() {
-            if disk::is_executable(found).is_some_and(|is| is != file.executable) {
+            if disk::has_mode(found, file.executable) {
+                self.changes.unchanged += 1;
+            } else {
                 self.changes.changed.push(path.to_owned());
                 self.act(path, Action::Mode);
-            } else {
-                self.changes.unchanged += 1;
             }
             return Ok(());
         }

@@ -101,12 +101,12 @@ const VERSION: FieldKind = FieldKind {
 };
 
 /// The cluster, where gpuc's scripts make it.
-pub(super) fn resource(checked: &Checked<'_>) -> Option<Resource> {
+pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
     let section = section(&checked.written);
     let AwsCluster::Create(create) = &section.cluster.value else {
         return None;
     };
-    let target = Target::cluster(checked);
+    let target = Target::cluster(&checked);
     let create_command = Command::new(["eksctl", "create", "cluster", "--config-file"])
         .with_word(Word::Beside(eksctl::PATH.to_owned()))
         // Pools have scripts of their own, and the user's kubeconfig is the user's.
@@ -161,7 +161,7 @@ pub(super) fn record(create: &AwsCreate) -> Tags {
     tags
 }
 
-fn fields(checked: &Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Field> {
+fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Field> {
     let record = record(create);
     let recorded = |kind: &'static FieldKind, key: &str| {
         let found = record.get(&format!("{}{key}", tags::RECORD));

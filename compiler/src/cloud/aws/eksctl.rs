@@ -1,4 +1,4 @@
-//! eksctl's ClusterConfig: what the scripts create from.
+//! eksctl's `ClusterConfig`: what the scripts create from.
 //!
 //! Its shape is that of eksctl-io/eksctl:pkg/apis/eksctl.io/v1alpha5/assets/schema.json @99984adb (2026-08-21).
 
@@ -18,8 +18,8 @@ use crate::node::{Because, Node, Origin};
 /// The path of the file below `cloud/`.
 pub(super) const PATH: &str = "eksctl.yaml";
 
-/// The ClusterConfig of a cluster and its pools.
-pub(super) fn config(checked: &Checked<'_>) -> Node {
+/// The `ClusterConfig` of a cluster and its pools.
+pub(super) fn config(checked: Checked<'_>) -> Node {
     let section = section(&checked.written);
     let origin = Origin::rule(
         [section.cluster.span],
@@ -75,7 +75,7 @@ pub(super) fn config(checked: &Checked<'_>) -> Node {
     config.finish(origin)
 }
 
-fn metadata(checked: &Checked<'_>) -> Node {
+fn metadata(checked: Checked<'_>) -> Node {
     let section = section(&checked.written);
     let name = cluster_name(&checked.written);
     let version = checked.kubernetes.sure();
@@ -135,8 +135,8 @@ fn endpoints(endpoint: AwsEndpoint) -> serde_json::Value {
     })
 }
 
-fn node_group(checked: &Checked<'_>, pool: &Pool) -> Node {
-    let group = NodeGroup::new(checked, pool);
+fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
+    let group = NodeGroup::new(&checked, pool);
     let own = Origin::rule([pool.name.span], "each pool is a managed node group");
     let rule = |reason| Origin::rule([pool.name.span], reason);
     let nodes = group.nodes;
@@ -277,4 +277,82 @@ fn or_default(span: gpuc_schema::Span) -> Origin {
         Because::Default
     };
     Origin::made([span], because)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{HEAD, provision, provision_whole};
+    use crate::plan::{Contents, Provisioning};
+    use serde_json::{Value, json};
+
+    fn file(made: &Provisioning) -> Value {
+        let Contents::Yaml(node) = &made.files[0].contents else {
+            panic!("eksctl's file is YAML");
+        };
+        serde_json::to_value(node).expect("a tree is JSON")
+    }
+
+    #[test]
+    fn a_capacity_block_with_efa() {
+        let made = provision(
+            "nodePools: [{name: train, machine: p5.48xlarge, zones: [us-east-1a], nodes: {count: 4}, network: {efa: {}}, \
+             capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}}]",
+        );
+        let group = &file(&made)["managedNodeGroups"][0];
+        assert_eq!(
+            group["instanceMarketOptions"],
+            json!({"marketType": "capacity-block"})
+        );
+        assert_eq!(
+            group["capacityReservation"],
+            json!({"capacityReservationTarget": {"capacityReservationID": "cr-0123456789abcdef0"}})
+        );
+        assert_eq!(group["efaEnabled"], json!(true));
+        assert_eq!(group["availabilityZones"], json!(["us-east-1a"]));
+        assert_eq!(group["placement"], Value::Null);
+    }
+
+    #[test]
+    fn pools_made_by_hand_are_not_eksctls() {
+        let made = provision(
+            "nodePools: [{name: old, machine: g5.xlarge, nodes: {count: 1}, existing: {selector: {a: b}}}]",
+        );
+        assert_eq!(file(&made)["managedNodeGroups"], Value::Null);
+        assert_eq!(made.resources.len(), 1);
+    }
+
+    #[test]
+    fn a_cluster_of_others_has_its_network() {
+        let head = HEAD.replace(
+            "{create: {}}",
+            "{existing: {vpc: {id: vpc-0123456789abcdef0, securityGroup: sg-0123456789abcdef0, \
+             privateSubnets: [{zone: us-east-1a, id: subnet-0123456789abcdef0}]}}}",
+        );
+        let pool = "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}}]";
+        let file = file(&provision_whole(&format!("{head}{pool}")));
+        assert_eq!(
+            file["vpc"],
+            json!({
+                "id": "vpc-0123456789abcdef0",
+                "securityGroup": "sg-0123456789abcdef0",
+                "subnets": {"private": {
+                    "subnet-0123456789abcdef0": {"id": "subnet-0123456789abcdef0", "az": "us-east-1a"},
+                }},
+            })
+        );
+        assert_eq!(file["iam"], Value::Null);
+    }
+
+    #[test]
+    fn every_leaf_knows_why_it_is_there() {
+        let made = provision("nodePools: [{name: a, machine: g5.xlarge, nodes: {count: 1}}]");
+        let Contents::Yaml(node) = &made.files[0].contents else {
+            panic!("eksctl's file is YAML");
+        };
+        let group = &node.get("managedNodeGroups").expect("groups").items()[0];
+        for entry in group.entries() {
+            let made = matches!(entry.value.origin, crate::node::Origin::Made(_));
+            assert!(made || !entry.value.entries().is_empty(), "{}", entry.key);
+        }
+    }
 }

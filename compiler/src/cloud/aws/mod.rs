@@ -68,6 +68,7 @@ static FACTS: Facts = Facts {
         DriverOwner::Operator,
         DriverOwner::DaemonSet,
     ],
+    driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,
@@ -78,6 +79,7 @@ static FACTS: Facts = Facts {
     // on request; general knowledge.
     max_nodes: 450,
     capacities: &["onDemand", "spot", "reservation", "capacityBlock"],
+    // eksctl tags the pools: `tags.rs`.
     template_resources: true,
 };
 
@@ -151,7 +153,7 @@ impl Cloud for Eks {
     }
 
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
-        provision::provision(cluster)
+        provision::provision(*cluster)
     }
 }
 

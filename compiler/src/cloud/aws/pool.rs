@@ -199,9 +199,9 @@ const VERSION: FieldKind = FieldKind {
 };
 
 /// The node group of a pool that gpuc's scripts make.
-pub(super) fn resource(checked: &Checked<'_>, pool: &Pool) -> Resource {
-    let group = NodeGroup::new(checked, pool);
-    let target = Target::cluster(checked);
+pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
+    let group = NodeGroup::new(&checked, pool);
+    let target = Target::cluster(&checked);
     let name = pool.name.value.as_str();
     let delete = Command::new(["eksctl", "delete", "nodegroup"])
         .with([

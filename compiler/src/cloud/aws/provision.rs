@@ -9,9 +9,9 @@ use crate::node::Origin;
 use crate::plan::{Contents, Credentials, File, IdentityCheck, Provisioning};
 
 /// What to make.
-pub(super) fn provision(checked: &Checked<'_>) -> Provisioning {
+pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     let section = section(&checked.written);
-    let target = Target::cluster(checked);
+    let target = Target::cluster(&checked);
     let made = checked.pools.iter().filter(|pool| !pool.is_existing());
     let resources: Vec<_> = cluster::resource(checked)
         .into_iter()
@@ -45,7 +45,7 @@ pub(super) fn provision(checked: &Checked<'_>) -> Provisioning {
     }
 }
 
-fn identity(checked: &Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
+fn identity(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
     let section = section(&checked.written);
     let account = IdentityCheck {
         what: "AWS account",

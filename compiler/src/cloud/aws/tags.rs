@@ -103,7 +103,7 @@ pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
 /// What the Cluster Autoscaler must know of a node before there is one: labels, taints with their effect, and resources.
 ///
 /// It knows nothing of shares, slices and EFA, and where nothing says otherwise it counts whole GPUs (kubernetes/autoscaler
-/// @55c37cd5, aws_manager.go `extractAllocatableResourcesFromTags`, 2026-08-22).
+/// @55c37cd5, `aws_manager.go`, `extractAllocatableResourcesFromTags`, 2026-08-22).
 pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
     let mut tags = Tags::new();
     if !group.is_autoscaled() {
@@ -199,11 +199,11 @@ pub(super) fn update_scaling_group(want: &Value, read: &str, region: &str) -> Ve
         let tags = format!(
             "[{GROUPS} | $want | to_entries[] | {{{tag}: .key, Value: .value, PropagateAtLaunch: false}}]"
         );
-        let command = aws(["autoscaling", "create-or-update-tags", "--tags"], region);
+        let command = aws(["autoscaling", "create-or-update-tags"], region).with(["--tags"]);
         commands.push(command.with_word(Word::Observed(tags)));
     }
     let tags = format!("[{GROUPS} | ({})[] | {{{tag}: .}}]", left_over(read));
-    let command = aws(["autoscaling", "delete-tags", "--tags"], region);
+    let command = aws(["autoscaling", "delete-tags"], region).with(["--tags"]);
     commands.push(command.with_word(Word::Observed(tags)));
     commands
 }
@@ -211,4 +211,68 @@ pub(super) fn update_scaling_group(want: &Value, read: &str, region: &str) -> Ve
 /// The keys that are there and not wanted. AWS refuses an empty list, so that one is always named which never exists.
 fn left_over(read: &str) -> String {
     format!(r#"["gpuc.dev/none"] + (({read} | keys) - ($want | keys))"#)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{HEAD, field, line, provision_whole};
+    use super::*;
+
+    const POOL: &str = "autoscaler: clusterAutoscaler
+nodePools:
+  - name: gpu
+    machine: p4d.24xlarge
+    nodes: {min: 0, max: 4}
+    zones: [us-east-1a]
+    network: {efa: {}}
+    taints: [{key: a, effect: NoSchedule}, {key: a, value: b, effect: NoExecute}]
+    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}
+";
+
+    #[test]
+    fn the_autoscaler_knows_slices_fabric_labels_and_taints() {
+        let made = provision_whole(&format!("{HEAD}{POOL}"));
+        let picture = field(&made.resources[1], "the autoscaler's picture of a node");
+        let want = [
+            ("label/gpuc.dev/pool", "gpu"),
+            ("label/k8s.amazonaws.com/accelerator", "a100-sxm4-40gb"),
+            ("resources/nvidia.com/gpu", "0"),
+            ("resources/nvidia.com/mig-1g.5gb", "56"),
+            ("resources/vpc.amazonaws.com/efa", "4"),
+            ("taint/a", "b:NoExecute"),
+        ];
+        let want: serde_json::Map<_, _> = want
+            .iter()
+            .map(|(key, value)| (format!("{TEMPLATE}{key}"), Value::from(*value)))
+            .collect();
+        assert_eq!(picture.want, Value::Object(want));
+        let update: Vec<_> = picture.update.iter().map(line).collect();
+        assert!(update[0].starts_with("aws eks tag-resource --region us-east-1 --resource-arn $(.nodegroup.nodegroupArn) --tags {"));
+        assert!(
+            update[2]
+                .starts_with("aws autoscaling create-or-update-tags --region us-east-1 --tags $([")
+        );
+        assert!(update[3].starts_with("aws autoscaling delete-tags --region us-east-1 --tags $(["));
+    }
+
+    #[test]
+    fn without_an_autoscaler_there_is_no_picture() {
+        let pool = POOL.replace("autoscaler: clusterAutoscaler", "autoscaler: none");
+        let pool = pool.replace("{min: 0, max: 4}", "{count: 4}");
+        let made = provision_whole(&format!("{HEAD}{pool}"));
+        let picture = field(&made.resources[1], "the autoscaler's picture of a node");
+        assert_eq!(picture.want, serde_json::json!({}));
+        assert!(line(&picture.update[0]).starts_with("aws eks untag-resource"));
+    }
+
+    #[test]
+    fn a_pools_tags_come_before_the_clusters() {
+        let head = HEAD.replace("{create: {}}", "{create: {}}, tags: {team: a, cost: b}");
+        let pools =
+            "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}, tags: {team: c}}]";
+        let made = provision_whole(&format!("{head}{pools}"));
+        let tags = |resource: usize| field(&made.resources[resource], "tags").want.clone();
+        assert_eq!(tags(0), serde_json::json!({"cost": "b", "team": "a"}));
+        assert_eq!(tags(1), serde_json::json!({"cost": "b", "team": "c"}));
+    }
 }

@@ -8,7 +8,7 @@ use crate::check::check;
 use crate::diag::Report;
 use crate::model::Cluster;
 use crate::plan::{Command, Field, Provisioning, Resource, Word};
-use crate::resolve::resolve;
+use crate::resolve::{Choices, resolve};
 
 /// The head of a file with a cluster to create.
 pub(super) const HEAD: &str = r#"
@@ -26,7 +26,7 @@ pub(super) fn cluster(yaml: &str) -> (Cluster, Report) {
     let json: serde_json::Value = serde_yaml::from_str(yaml).expect("the test's YAML");
     let config: GpuCluster = serde_json::from_value(json).expect("the test's file");
     let mut report = Report::default();
-    let cluster = resolve(Arc::new(config), &mut report);
+    let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);
     check(&cluster, &mut report);
     (cluster, report)
 }

@@ -63,6 +63,7 @@ static FACTS: Facts = Facts {
         "AKS keeps it for its own labels (MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md)",
     )],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
+    driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,

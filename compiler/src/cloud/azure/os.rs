@@ -7,7 +7,7 @@
 
 use gpuc_schema::config::OsFamily;
 
-use crate::cloud::{Injection, OsFacts, RuntimeClass};
+use crate::cloud::{Injection, OsFacts};
 use crate::model::KubernetesVersion;
 
 /// The node images, the default first.
@@ -38,10 +38,8 @@ const fn image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
         advertises: false,
         injection: Injection::EnvironmentVariable,
         driver_root: "/",
-        runtime_class: Some(RuntimeClass {
-            name: "nvidia-container-runtime",
-            handler: "nvidia-container-runtime",
-        }),
+        // NVIDIA's runtime is the default one on AKS' GPU nodes.
+        runtime_class: None,
         kubernetes: KubernetesVersion(oldest)..=KubernetesVersion(newest),
         source: "MicrosoftDocs/azure-aks-docs articles/aks/upgrade-os-version.md@024a50aa and use-nvidia-gpu.md, 2026-11-21; Azure/AgentBaker, containerd template for GPU nodes",
     }

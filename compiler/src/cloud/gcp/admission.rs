@@ -1,7 +1,7 @@
 //! What lets gpuc's own pods be as important on GKE as they are.
 //!
 //! GKE admits pods of the priority classes `system-node-critical` and `system-cluster-critical` outside kube-system only
-//! where a ResourceQuota counts them (cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
+//! where a `ResourceQuota` counts them (cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::node::Origin;
 use crate::plan::Object;
 
 /// The quota, where gpuc-runtime runs.
-pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
+pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
     let spans: Vec<_> = cluster
         .pools_advertised_by(DevicePlugin::Gpuc)
         .map(|pool| pool.plugin.span)

@@ -3,16 +3,17 @@
 //! GKE makes no cluster without a pool. gpuc asks for the smallest one and deletes it once a pool of its own is there.
 //! The deletion is a resource of its own, so that a script that died between the two is finished by the next run.
 
-use gpuc_schema::config::{GcpCreate, GcpReleaseChannel};
-use serde_json::{Value, json};
+use gpuc_schema::Span;
+use gpuc_schema::config::{Gcp, GcpCreate, GcpReleaseChannel};
+use serde_json::{Map, Value, json};
 
 use super::place::{self, Place};
+use super::setting::Setting;
 use super::{DEFAULT_POOL, cluster_fields as kinds, created, pool, section};
 use crate::check::Checked;
 use crate::node::{Because, Origin};
 use crate::plan::{
-    Command, Credentials, Field, FieldKind, IdentityCheck, Observe, Provisioning, Resource,
-    ResourceKind, Word,
+    Command, Credentials, Field, IdentityCheck, Observe, Provisioning, Resource, ResourceKind, Word,
 };
 
 /// A GKE cluster.
@@ -28,8 +29,8 @@ pub(super) static FIRST_POOL: ResourceKind = ResourceKind {
 };
 
 /// What to make.
-pub(super) fn provision(cluster: &Checked<'_>) -> Provisioning {
-    let place = place::of(cluster);
+pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
+    let place = place::of(&cluster);
     let create = created(&cluster.written);
     let mut resources: Vec<_> = create
         .map(|create| resource(cluster, create, place))
@@ -56,10 +57,10 @@ pub(super) fn provision(cluster: &Checked<'_>) -> Provisioning {
     }
 }
 
-fn resource(cluster: &Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Resource {
-    let fields = fields(cluster, create, place);
+fn resource(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Resource {
+    let settings = settings(cluster, create, place);
     let mut command = place.cluster("create");
-    command = command.with(fields.iter().filter_map(|(flag, _)| flag.clone()));
+    command = command.with(settings.iter().flat_map(|setting| setting.flags.clone()));
     command = command.with([
         "--enable-ip-alias",
         "--num-nodes=1",
@@ -76,7 +77,7 @@ fn resource(cluster: &Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Reso
         ),
         observe: observe(place),
         create: vec![command],
-        fields: fields.into_iter().map(|(_, field)| field).collect(),
+        fields: settings.into_iter().map(|setting| setting.field).collect(),
         delete: vec![place.cluster("delete")],
         origin: Origin::made([section(&cluster.written).cluster.span], Because::Written),
     }
@@ -91,77 +92,58 @@ fn observe(place: Place<'_>) -> Observe {
     }
 }
 
-fn fields(
-    cluster: &Checked<'_>,
-    create: &GcpCreate,
-    place: Place<'_>,
-) -> Vec<(Option<String>, Field)> {
-    let field = |kind: &'static FieldKind, want: Value, update, origin| Field {
-        kind,
-        want,
-        update,
-        origin,
-    };
-    let update = |flag: String| vec![place.cluster("update").with([flag])];
-    let gcp = section(&cluster.written);
-    let mut fields = Vec::new();
+/// Every field: first what cannot change.
+fn settings(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Vec<Setting> {
+    let mut settings = vec![network(create)];
+    settings.extend(subnetwork(create));
+    settings.push(private_nodes(create));
+    settings.push(release_channel(create, place));
+    settings.push(control_plane(cluster, place));
+    settings.push(workload_identity(create, place));
+    settings.extend(resource_labels(section(&cluster.written), place));
+    settings
+}
 
-    let network = create.network.as_ref();
-    let (want, origin) = match network {
-        Some(network) => (
-            last(network),
-            Origin::made([network.span], Because::Written),
-        ),
-        None => ("default", Origin::made([], Because::Default)),
-    };
-    let flag = network.map(|network| format!("--network={network}"));
-    fields.push((
-        flag,
-        field(&kinds::NETWORK, json!(want), Vec::new(), origin),
-    ));
-
-    if let Some(subnetwork) = &create.subnetwork {
-        let origin = Origin::made([subnetwork.span], Because::Written);
-        let want = json!(last(subnetwork));
-        let flag = format!("--subnetwork={subnetwork}");
-        fields.push((
-            Some(flag),
-            field(&kinds::SUBNETWORK, want, Vec::new(), origin),
-        ));
+fn network(create: &GcpCreate) -> Setting {
+    match &create.network {
+        Some(network) => Setting::new(&kinds::NETWORK, json!(last(network)), network.span)
+            .flag(format!("--network={network}")),
+        None => Setting::new(&kinds::NETWORK, json!("default"), Span::NONE),
     }
+}
 
+fn subnetwork(create: &GcpCreate) -> Option<Setting> {
+    let subnetwork = create.subnetwork.as_ref()?;
+    let setting = Setting::new(&kinds::SUBNETWORK, json!(last(subnetwork)), subnetwork.span);
+    Some(setting.flag(format!("--subnetwork={subnetwork}")))
+}
+
+fn private_nodes(create: &GcpCreate) -> Setting {
     let private = create.private_nodes;
-    let flags = private.value.then(|| "--enable-private-nodes".to_owned());
-    let origin = written_or_default(private.span);
-    fields.push((
-        flags,
-        field(
-            &kinds::PRIVATE_NODES,
-            json!(private.value),
-            Vec::new(),
-            origin,
-        ),
-    ));
+    let flag = private.value.then(|| "--enable-private-nodes".to_owned());
+    Setting::new(&kinds::PRIVATE_NODES, json!(private.value), private.span).flags(flag)
+}
 
+fn release_channel(create: &GcpCreate, place: Place<'_>) -> Setting {
     let channel = channel(create.release_channel.value);
     let flag = format!("--release-channel={channel}");
     let want = json!(channel.to_uppercase());
-    let origin = written_or_default(create.release_channel.span);
-    fields.push((
-        Some(flag.clone()),
-        field(&kinds::RELEASE_CHANNEL, want, update(flag), origin),
-    ));
+    Setting::new(&kinds::RELEASE_CHANNEL, want, create.release_channel.span)
+        .flag(flag.clone())
+        .update(place.cluster("update").with([flag]))
+}
 
+fn control_plane(cluster: Checked<'_>, place: Place<'_>) -> Setting {
     let version = cluster.kubernetes.sure();
     let flag = format!("--cluster-version={}", version.value);
     let upgrade = place.cluster("upgrade").with(["--master", flag.as_str()]);
-    let origin = Origin::made([version.span], Because::Written);
     let want = json!(version.value.to_string());
-    fields.push((
-        Some(flag.clone()),
-        field(&kinds::CONTROL_PLANE, want, vec![upgrade], origin),
-    ));
+    Setting::new(&kinds::CONTROL_PLANE, want, version.span)
+        .flag(flag)
+        .update(upgrade)
+}
 
+fn workload_identity(create: &GcpCreate, place: Place<'_>) -> Setting {
     let identity = create.workload_identity;
     let pool = identity
         .value
@@ -170,44 +152,35 @@ fn fields(
     let change = flag
         .clone()
         .unwrap_or_else(|| "--disable-workload-identity".to_owned());
-    let origin = written_or_default(identity.span);
-    fields.push((
-        flag,
-        field(
-            &kinds::WORKLOAD_IDENTITY,
-            json!(pool),
-            update(change),
-            origin,
-        ),
-    ));
-
-    if !gcp.resource_labels.is_empty() {
-        let labels = gcp.resource_labels.iter();
-        let written = labels.clone().map(|(key, value)| format!("{key}={value}"));
-        let flag = format!("--labels={}", written.collect::<Vec<_>>().join(","));
-        let spans = labels.clone().map(|(key, _)| key.span);
-        let origin = Origin::made(spans, Because::Written);
-        let want: serde_json::Map<_, _> = labels
-            .map(|(key, value)| (key.value.clone(), json!(value.value)))
-            .collect();
-        // gcloud sends the labels of this flag alone, and GKE takes them for the whole set (api_adapter.py).
-        let all = r#""--update-labels=" + ((.resourceLabels // {}) + $want
-            | to_entries | map("\(.key)=\(.value)") | join(","))"#;
-        let command = place
-            .cluster("update")
-            .with_word(Word::Observed(all.to_owned()));
-        let change = field(
-            &kinds::RESOURCE_LABELS,
-            Value::Object(want),
-            vec![command],
-            origin,
-        );
-        fields.push((Some(flag), change));
-    }
-    fields
+    Setting::new(&kinds::WORKLOAD_IDENTITY, json!(pool), identity.span)
+        .flags(flag)
+        .update(place.cluster("update").with([change]))
 }
 
-fn first_pool(cluster: &Checked<'_>, place: Place<'_>) -> Resource {
+fn resource_labels(gcp: &Gcp, place: Place<'_>) -> Option<Setting> {
+    let labels = gcp.resource_labels.iter();
+    let span = labels.clone().next()?.0.span;
+    let written: Vec<_> = labels
+        .clone()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    let want = labels.map(|(key, value)| (key.value.clone(), json!(value.value)));
+    let want = Value::Object(want.collect::<Map<_, _>>());
+    // gcloud sends the labels of this flag alone, and GKE takes them for the whole set (api_adapter.py).
+    let all = r#""--update-labels=" + ((.resourceLabels // {}) + $want
+        | to_entries | map("\(.key)=\(.value)") | join(","))"#;
+    let update = place
+        .cluster("update")
+        .with_word(Word::Observed(all.to_owned()));
+    let setting = Setting::new(&kinds::RESOURCE_LABELS, want, span);
+    Some(
+        setting
+            .flag(format!("--labels={}", written.join(",")))
+            .update(update),
+    )
+}
+
+fn first_pool(cluster: Checked<'_>, place: Place<'_>) -> Resource {
     let delete = place.pool("delete", DEFAULT_POOL);
     let origin = Origin::fact(
         [section(&cluster.written).cluster.span],
@@ -246,11 +219,87 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn written_or_default(span: gpuc_schema::Span) -> Origin {
-    let because = if span.is_written() {
-        Because::Written
-    } else {
-        Because::Default
-    };
-    Origin::made([span], because)
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{cluster, line, made, provisioned};
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_made_with_the_smallest_pool_which_goes_at_the_end() {
+        let provisioning = provisioned(cluster(&[]));
+        let scripts: Vec<_> = provisioning
+            .resources
+            .iter()
+            .map(|it| it.script.as_str())
+            .collect();
+        assert_eq!(scripts, ["cluster", "pool-system", "remove-first-pool"]);
+        assert_eq!(
+            line(&made(&provisioning, "cluster").create[0]),
+            "gcloud container clusters create demo --project=acme-ml-prod --location=us-central1-a \
+             --quiet --release-channel=regular --cluster-version=1.34 \
+             --workload-pool=acme-ml-prod.svc.id.goog --enable-ip-alias --num-nodes=1 \
+             --machine-type=e2-medium --disk-size=30GB"
+        );
+        let removal = &made(&provisioning, "remove-first-pool").fields[0];
+        assert_eq!(
+            line(&removal.update[0]),
+            "gcloud container node-pools delete default-pool --cluster=demo \
+             --project=acme-ml-prod --location=us-central1-a --quiet"
+        );
+    }
+
+    #[test]
+    fn networks_are_compared_by_name() {
+        let mut config = cluster(&[]);
+        config["cloud"]["gcp"]["cluster"] = json!({"create": {
+            "network": "projects/host/global/networks/shared", "subnetwork": "nodes",
+            "privateNodes": true, "workloadIdentity": false, "releaseChannel": "extended",
+        }});
+        let provisioning = provisioned(config);
+        let cluster = made(&provisioning, "cluster");
+        let create = line(&cluster.create[0]);
+        for flag in [
+            "--network=projects/host/global/networks/shared",
+            "--subnetwork=nodes",
+            "--enable-private-nodes --",
+            "--release-channel=extended",
+        ] {
+            assert!(create.contains(flag), "{flag} in {create}");
+        }
+        assert!(!create.contains("--workload-pool"));
+        let wanted = cluster
+            .fields
+            .iter()
+            .map(|field| (field.kind.name, field.want.clone()));
+        let wanted: std::collections::BTreeMap<_, _> = wanted.collect();
+        assert_eq!(wanted["network"], json!("shared"));
+        assert_eq!(wanted["private nodes"], json!(true));
+        assert_eq!(wanted["workload identity"], Value::Null);
+        assert!(
+            cluster
+                .fields
+                .iter()
+                .all(|field| CLUSTER.fields.contains(field.kind))
+        );
+    }
+
+    #[test]
+    fn an_existing_cluster_gets_pools_alone() {
+        let mut config = cluster(&[]);
+        config["cloud"]["gcp"]["cluster"] = json!({"existing": {"name": "shared"}});
+        let provisioning = provisioned(config);
+        let scripts: Vec<_> = provisioning
+            .resources
+            .iter()
+            .map(|it| it.script.as_str())
+            .collect();
+        assert_eq!(scripts, ["pool-system"]);
+        let create = line(&provisioning.resources[0].create[0]);
+        assert!(create.contains("--cluster=shared "), "{create}");
+        assert!(!create.contains("--workload-metadata"), "{create}");
+        let Credentials::Fetch(command) = &provisioning.credentials else {
+            panic!("a command fetches the credentials");
+        };
+        assert!(line(command).starts_with("gcloud container clusters get-credentials shared "));
+    }
 }

@@ -1,4 +1,4 @@
-//! The DaemonSet that installs the driver where GKE does not: it runs the installer that the node image carries.
+//! The `DaemonSet` that installs the driver where GKE does not: it runs the installer that the node image carries.
 //!
 //! Facts: GoogleCloudPlatform/container-engine-accelerators@068b15a9
 //! `nvidia-driver-installer/cos/daemonset-preloaded{,-latest}.yaml`, `ubuntu/daemonset-preloaded{,-R580}.yaml` (images,
@@ -31,8 +31,8 @@ const NAMESPACE: &str = "kube-system";
 const PAUSE: &str =
     "gke.gcr.io/pause:3.8@sha256:880e63f94b145e46f1b1082bb71b85e21f16b99b180b9996407d61240ceb9830";
 
-/// One DaemonSet for each pool whose driver is installed by one, and the account they run as.
-pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
+/// One `DaemonSet` for each pool whose driver is installed by one, and the account they run as.
+pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
     let pools: Vec<_> = cluster
         .gpu_pools()
         .map(|(pool, _)| pool)
@@ -302,4 +302,92 @@ fn tolerations(pool: &Pool) -> Vec<Toleration> {
         }
     };
     wanted.map(toleration).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::testing::{cluster, resolved};
+    use super::*;
+    use crate::check::check;
+
+    fn made(pools: &[Value]) -> Vec<Value> {
+        let (cluster, mut report) = resolved(cluster(pools));
+        let checked = check(&cluster, &mut report).expect("nothing stands against it");
+        let objects = cluster.cloud.objects(&checked);
+        let json = |object: &Object| serde_json::to_value(&object.node).expect("JSON");
+        objects.iter().map(json).collect()
+    }
+
+    #[test]
+    fn each_pool_has_the_installer_of_its_image() {
+        let objects = made(&[
+            json!({"name": "a", "machine": "g2-standard-8", "nodes": {"count": 1}, "dedicatedTo": "x"}),
+            json!({
+                "name": "b", "machine": "g2-standard-8", "nodes": {"count": 1},
+                "os": {"family": "Ubuntu"}, "stack": {"driverVersion": "580.65.06"},
+            }),
+        ]);
+        let names: Vec<_> = objects
+            .iter()
+            .map(|it| it["metadata"]["name"].as_str())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                Some("nvidia-driver-installer"),
+                Some("nvidia-driver-installer-a"),
+                Some("nvidia-driver-installer-b"),
+                Some("gpuc-critical-pods"),
+            ]
+        );
+        let cos = &objects[1]["spec"]["template"]["spec"];
+        assert_eq!(
+            cos["initContainers"][0]["image"],
+            "cos-nvidia-installer:fixed"
+        );
+        assert_eq!(cos["initContainers"][0]["imagePullPolicy"], "Never");
+        assert_eq!(cos["initContainers"][0].get("command"), None);
+        assert_eq!(
+            cos["tolerations"],
+            json!([
+                {"key": "gpuc.dev/dedicated-to", "operator": "Equal", "value": "x", "effect": "NoSchedule"},
+                {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"},
+            ])
+        );
+        let ubuntu = &objects[2]["spec"]["template"]["spec"];
+        assert_eq!(
+            ubuntu["initContainers"][0]["image"],
+            "gke-nvidia-installer:fixed"
+        );
+        assert_eq!(
+            ubuntu["initContainers"][0]["env"],
+            json!([{"name": "NVIDIA_DRIVER_VERSION", "value": "580.65.06"}])
+        );
+        assert_eq!(ubuntu.get("hostNetwork"), None);
+    }
+
+    #[test]
+    fn a_version_and_an_image_of_the_users() {
+        let objects = made(&[json!({
+            "name": "a", "machine": "g2-standard-8", "nodes": {"count": 1},
+            "stack": {"driverVersion": "latest", "driverImage": "registry.example.com/installer:1"},
+        })]);
+        let installer = &objects[1]["spec"]["template"]["spec"]["initContainers"][0];
+        assert_eq!(
+            installer["command"],
+            json!(["/cos-gpu-installer", "install", "--version=latest"])
+        );
+        assert_eq!(installer["image"], "registry.example.com/installer:1");
+        assert_eq!(installer["imagePullPolicy"], "IfNotPresent");
+    }
+
+    #[test]
+    fn nothing_where_gke_does_it_all() {
+        let stack = json!({"devicePlugin": "cloud"});
+        let pool =
+            json!({"name": "a", "machine": "g2-standard-8", "nodes": {"count": 1}, "stack": stack});
+        assert!(made(&[pool]).is_empty());
+    }
 }

@@ -16,6 +16,7 @@ mod place;
 mod pool;
 mod pool_fields;
 mod rules;
+mod setting;
 mod taints;
 #[cfg(test)]
 mod testing;
@@ -65,6 +66,7 @@ static FACTS: Facts = Facts {
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
     ],
+    driver_words: &["default", "latest"],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,
@@ -172,12 +174,12 @@ impl Cloud for Gke {
     }
 
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
-        cluster::provision(cluster)
+        cluster::provision(*cluster)
     }
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
-        let mut objects = driver_installer::objects(cluster);
-        objects.extend(admission::objects(cluster));
+        let mut objects = driver_installer::objects(*cluster);
+        objects.extend(admission::objects(*cluster));
         objects
     }
 }

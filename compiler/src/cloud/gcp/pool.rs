@@ -7,11 +7,12 @@ use gpuc_schema::config::{Capacity, Placement, TaintEffect};
 use serde_json::{Map, Value, json};
 
 use super::place::{self, Place};
+use super::setting::Setting;
 use super::{accelerator, created, machines, nodes, os, pool_fields as kinds, section, taints};
 use crate::check::Checked;
 use crate::model::{MachineType, Pool, PoolTaint, SetBy};
 use crate::node::{Because, Origin};
-use crate::plan::{Command, Field, FieldKind, Observe, Resource, ResourceKind, Word};
+use crate::plan::{Command, Observe, Resource, ResourceKind, Word};
 
 /// A GKE node pool.
 pub(super) static POOL: ResourceKind = ResourceKind {
@@ -20,7 +21,7 @@ pub(super) static POOL: ResourceKind = ResourceKind {
 };
 
 /// A pool to make.
-pub(super) fn resource(cluster: &Checked<'_>, pool: &Pool, place: Place<'_>) -> Resource {
+pub(super) fn resource(cluster: Checked<'_>, pool: &Pool, place: Place<'_>) -> Resource {
     let lowering = Lowering {
         cluster,
         pool,
@@ -48,48 +49,8 @@ pub(super) fn resource(cluster: &Checked<'_>, pool: &Pool, place: Place<'_>) -> 
     }
 }
 
-/// A field, and the flags that set it when the pool is made.
-struct Setting {
-    flags: Vec<String>,
-    field: Field,
-}
-
-impl Setting {
-    fn new(kind: &'static FieldKind, want: Value, span: Span) -> Self {
-        let because = if span.is_written() {
-            Because::Written
-        } else {
-            Because::Default
-        };
-        Self {
-            flags: Vec::new(),
-            field: Field {
-                kind,
-                want,
-                update: Vec::new(),
-                origin: Origin::made([span], because),
-            },
-        }
-    }
-
-    fn flag(mut self, flag: impl Into<String>) -> Self {
-        self.flags.push(flag.into());
-        self
-    }
-
-    fn flags(mut self, flags: impl IntoIterator<Item = String>) -> Self {
-        self.flags.extend(flags);
-        self
-    }
-
-    fn update(mut self, command: Command) -> Self {
-        self.field.update.push(command);
-        self
-    }
-}
-
 struct Lowering<'c> {
-    cluster: &'c Checked<'c>,
+    cluster: Checked<'c>,
     pool: &'c Pool,
     place: Place<'c>,
 }
@@ -125,9 +86,10 @@ impl Lowering<'_> {
         let written = self.pool.written.machine.as_ref();
         let name = match self.pool.machine.sure() {
             MachineType::Catalog(machine) => machine.name,
-            MachineType::Cpu(_) | MachineType::Host => written
-                .map(|name| name.as_str())
-                .unwrap_or_else(|| unreachable!("a machine that is not picked is written")),
+            MachineType::Cpu(_) | MachineType::Host => written.map_or_else(
+                || unreachable!("a machine that is not picked is written"),
+                |name| name.as_str(),
+            ),
         };
         let flag = format!("--machine-type={name}");
         let span = written.map_or(self.pool.name.span, |name| name.span);
@@ -396,6 +358,7 @@ mod tests {
 
     use super::super::testing::{cluster, line, made, provisioned};
     use super::*;
+    use crate::plan::Field;
 
     fn pool(written: Value) -> Resource {
         let script = format!("pool-{}", written["name"].as_str().expect("a name"));
@@ -409,33 +372,167 @@ mod tests {
             .expect("a field")
     }
 
-    #[test]
-    fn dump() {
-        let p = provisioned(cluster(&[
-            json!({"name": "a", "machine": "a3-highgpu-8g", "nodes": {"min": 0, "max": 4}, "zones": ["us-central1-a", "us-central1-b"],
-                "capacity": {"reservation": {"id": "r1"}}, "network": {"placement": {"group": "pp"}}, "dedicatedTo": "x",
-                "upgrade": {"maxSurge": 0, "maxUnavailable": 1}, "maxPods": 64, "tags": {"a": "b"}}),
-            json!({"name": "b", "machine": "n1-standard-8", "gpu": {"model": "T4", "perNode": 2}, "nodes": {"count": 2}, "os": {"family": "Ubuntu"},
-                "capacity": {"spot": {}}, "network": {"placement": "compact"}, "sharing": {"timeSlicing": {"replicas": 4}}, "stack": {"devicePlugin": "cloud"}}),
-            json!({"name": "c", "machine": "a2-highgpu-1g", "nodes": {"count": 1}, "sharing": {"mig": {"strategy": "single", "perGpu": [{"layout": [{"profile": "1g.5gb", "count": 7}]}]}}, "stack": {"devicePlugin": "cloud", "driverVersion": "latest"}}),
-        ]));
-        for r in &p.resources {
-            println!("#\t{}", r.script);
-            for c in r.create.iter().chain([&r.observe.command]).chain(&r.delete) {
-                println!("C\t{}", line(c).replace(' ', "\x01"));
-            }
-            for f in &r.fields {
-                println!(
-                    "F\t{}\t{}\t{}",
-                    f.kind.name,
-                    f.want,
-                    f.kind.read.replace('\n', " ")
-                );
-                for c in &f.update {
-                    println!("U\t{}", line(c).replace('\n', " ").replace(' ', "\x01"));
-                }
-            }
+    fn flags(resource: &Resource) -> Vec<String> {
+        let create = line(&resource.create[0]);
+        let flags = create.split(' ').filter(|word| word.starts_with("--"));
+        flags.map(str::to_owned).collect()
+    }
+
+    #[track_caller]
+    fn has(resource: &Resource, wanted: &[&str]) {
+        let flags = flags(resource);
+        for flag in wanted {
+            assert!(flags.iter().any(|it| it == flag), "{flag} in {flags:#?}");
         }
-        let _ = (pool as fn(_) -> _, field as fn(_, _) -> _);
+    }
+
+    #[track_caller]
+    fn changed_by(resource: &Resource, name: &str, words: &str) {
+        let update: Vec<_> = field(resource, name).update.iter().map(line).collect();
+        let place = "--cluster=demo --project=acme-ml-prod --location=us-central1-a --quiet";
+        let pool = &resource.name;
+        let whole = format!("gcloud container node-pools update {pool} {place} {words}");
+        assert_eq!(update, [whole]);
+    }
+
+    #[test]
+    fn the_driver_is_left_to_a_daemon_set_where_gke_does_not_advertise() {
+        let pool = pool(json!({
+            "name": "train", "machine": "a2-highgpu-2g", "nodes": {"min": 0, "max": 4},
+            "taints": [{"key": "team", "value": "a", "effect": "NoExecute"}],
+        }));
+        has(
+            &pool,
+            &[
+                "--accelerator=type=nvidia-tesla-a100,count=2,gpu-driver-version=disabled",
+                "--node-labels=gke-no-default-nvidia-gpu-device-plugin=true,gpuc.dev/pool=train",
+                "--node-taints=team=a:NoExecute",
+                "--num-nodes=0",
+                "--total-min-nodes=0",
+                "--total-max-nodes=4",
+            ],
+        );
+        // An update replaces the whole set: it names GKE's own taint too, and the wanted set does not.
+        let taint = json!([{"key": "team", "value": "a", "effect": "NO_EXECUTE"}]);
+        assert_eq!(field(&pool, "taints").want, taint);
+        let both = "--node-taints=team=a:NoExecute,nvidia.com/gpu=present:NoSchedule";
+        changed_by(&pool, "taints", both);
+    }
+
+    #[test]
+    fn gke_shares_by_flags_where_it_advertises() {
+        let pool = pool(json!({
+            "name": "infer", "machine": "n1-standard-8", "gpu": {"model": "T4", "perNode": 2},
+            "nodes": {"count": 2}, "os": {"family": "Ubuntu"},
+            "sharing": {"mps": {"replicas": 8}}, "stack": {"devicePlugin": "cloud"},
+        }));
+        let all = "--accelerator=type=nvidia-tesla-t4,count=2,gpu-driver-version=default,\
+                   gpu-sharing-strategy=mps,max-shared-clients-per-gpu=8";
+        has(
+            &pool,
+            &[all, "--image-type=UBUNTU_CONTAINERD", "--num-nodes=2"],
+        );
+        assert!(!flags(&pool).iter().any(|flag| flag.starts_with("--total-")));
+        let settings = json!({"driver": "DEFAULT", "strategy": "MPS", "clients": 8});
+        assert_eq!(field(&pool, "GPU driver and sharing").want, settings);
+        changed_by(&pool, "GPU driver and sharing", all);
+        assert_eq!(field(&pool, "autoscaling").want, Value::Null);
+        changed_by(&pool, "autoscaling", "--no-enable-autoscaling");
+    }
+
+    #[test]
+    fn gke_cuts_slices_by_a_flag_and_gpuc_without() {
+        let slices = |stack: Value| {
+            pool(json!({
+                "name": "slices", "machine": "a2-highgpu-1g", "nodes": {"count": 1}, "stack": stack,
+                "sharing": {"mig": {"strategy": "single", "perGpu": [
+                    {"layout": [{"profile": "1g.5gb", "count": 7}]},
+                ]}},
+            }))
+        };
+        let theirs = slices(json!({"devicePlugin": "cloud", "driverVersion": "latest"}));
+        has(
+            &theirs,
+            &[
+                "--accelerator=type=nvidia-tesla-a100,count=1,gpu-driver-version=latest,\
+               gpu-partition-size=1g.5gb",
+            ],
+        );
+        let ours = slices(json!({"devicePlugin": "gpuc"}));
+        has(
+            &ours,
+            &["--accelerator=type=nvidia-tesla-a100,count=1,gpu-driver-version=disabled"],
+        );
+    }
+
+    #[test]
+    fn reserved_machines_close_together() {
+        let pool = pool(json!({
+            "name": "train", "machine": "a3-highgpu-8g", "nodes": {"count": 1}, "maxPods": 64,
+            "capacity": {"reservation": {"id": "h100"}}, "network": {"placement": {"group": "near"}},
+            "upgrade": {"maxSurge": 0, "maxUnavailable": 1},
+        }));
+        has(
+            &pool,
+            &[
+                "--reservation-affinity=specific",
+                "--reservation=h100",
+                "--placement-policy=near",
+                "--ephemeral-storage-local-ssd=count=16",
+                "--max-pods-per-node=64",
+                "--max-surge-upgrade=0",
+                "--max-unavailable-upgrade=1",
+            ],
+        );
+        assert_eq!(field(&pool, "reservation").want, json!("h100"));
+        assert!(!flags(&pool).contains(&"--spot".to_owned()));
+    }
+
+    #[test]
+    fn a_fixed_pool_is_spread_evenly_and_resized_per_zone() {
+        let pool = pool(json!({
+            "name": "cpu", "machine": "n2-standard-8", "nodes": {"count": 4},
+            "zones": ["us-central1-b", "us-central1-a"], "capacity": {"spot": {}},
+        }));
+        has(
+            &pool,
+            &[
+                "--num-nodes=2",
+                "--spot",
+                "--node-locations=us-central1-a,us-central1-b",
+            ],
+        );
+        let resize = line(&field(&pool, "nodes in each zone").update[0]);
+        assert_eq!(
+            resize,
+            "gcloud container clusters resize demo --project=acme-ml-prod \
+             --location=us-central1-a --quiet --node-pool=cpu --num-nodes=2"
+        );
+        assert_eq!(field(&pool, "GPUs").want, json!([]));
+    }
+
+    #[test]
+    fn labels_of_others_stay() {
+        let mut config = cluster(&[json!({
+            "name": "cpu", "machine": "n2-standard-8", "nodes": {"count": 1}, "tags": {"team": "b"},
+        })]);
+        config["cloud"]["gcp"]["resourceLabels"] = json!({"team": "a", "cost": "1"});
+        let made = provisioned(config);
+        let pool = super::super::testing::made(&made, "pool-cpu");
+        has(pool, &["--labels=cost=1,team=b"]);
+        assert_eq!(
+            field(pool, "resource labels").want,
+            json!({"cost": "1", "team": "b"})
+        );
+    }
+
+    #[test]
+    fn every_field_is_a_row_of_the_table() {
+        let pool = pool(json!({"name": "gpu", "machine": "a3-megagpu-8g", "nodes": {"count": 1}}));
+        assert!(
+            pool.fields
+                .iter()
+                .all(|field| POOL.fields.contains(field.kind))
+        );
     }
 }

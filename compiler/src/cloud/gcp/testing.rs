@@ -9,7 +9,7 @@ use crate::check::check;
 use crate::diag::Report;
 use crate::model::Cluster;
 use crate::plan::{Command, Provisioning, Resource, Word};
-use crate::resolve::resolve;
+use crate::resolve::{Choices, resolve};
 
 /// A cluster in `us-central1-a`, with a system pool and these pools.
 pub(super) fn cluster(pools: &[Value]) -> Value {
@@ -34,7 +34,10 @@ pub(super) fn cluster(pools: &[Value]) -> Value {
 pub(super) fn resolved(config: Value) -> (Cluster, Report) {
     let config: GpuCluster = serde_json::from_value(config).expect("a configuration");
     let mut report = Report::default();
-    (resolve(Arc::new(config), &mut report), report)
+    (
+        resolve(Arc::new(config), &Choices::default(), &mut report),
+        report,
+    )
 }
 
 /// What is made of a configuration that nothing stands against.

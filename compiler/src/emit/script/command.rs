@@ -39,6 +39,16 @@ pub(super) fn programs(command: &Command) -> impl Iterator<Item = &str> {
     })
 }
 
+/// A jq program as a word. What only lays it out over several lines of a source file is left out, so that it stays legible
+/// in quotes; where a `#` may begin a comment, line breaks mean something and stay.
+pub(super) fn program(text: &str) -> String {
+    if text.contains('#') {
+        return quote(text);
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    quote(lines.join(" ").trim())
+}
+
 /// A command on one line if it is short. Otherwise a line for each group, so that a change of one flag is a change of
 /// one line; a group that is too long for a line has a line for each word.
 pub(super) fn lines(indent: usize, groups: &[Vec<String>]) -> String {
@@ -72,15 +82,13 @@ pub(super) fn lines(indent: usize, groups: &[Vec<String>]) -> String {
 fn filled(words: &[String], depth: usize) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for word in words {
-        match rows
-            .last_mut()
-            .filter(|row| fits(&format!("{row} {word}"), 0))
-        {
-            Some(row) => *row += &format!(" {word}"),
-            None => {
-                let more = if rows.is_empty() { 0 } else { 2 };
-                rows.push(" ".repeat(depth + more) + word);
-            }
+        let last = rows.last_mut();
+        if let Some(row) = last.filter(|row| fits(&format!("{row} {word}"), 0)) {
+            row.push(' ');
+            row.push_str(word);
+        } else {
+            let more = if rows.is_empty() { 0 } else { 2 };
+            rows.push(" ".repeat(depth + more) + word);
         }
     }
     rows
@@ -117,6 +125,8 @@ mod tests {
         );
         let labels: Vec<String> = (0..9).map(|n| format!("key-number-{n}=value")).collect();
         let many = short.with(["--labels"]).with(labels);
+        assert_eq!(program("a\n    | b\n"), "'a | b'");
+        assert_eq!(program("a # b\n| c"), r"$'a # b\n| c'");
         let text = lines(0, &call(&many, &[]));
         assert!(
             text.contains("  --labels \\\n    'key-number-0=value' \\\n"),

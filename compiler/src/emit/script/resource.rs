@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::command::{call, lines, programs};
+use super::command::{call, lines, program, programs};
 use super::{flags, head, one_line, preconditions};
 use crate::emit::name;
 use crate::plan::{Change, Command, Field, Provisioning, Resource};
@@ -74,7 +74,7 @@ fn field(field: &Field) -> String {
     let name = quote(field.kind.name);
     let words = ["field", &name, change, &quote(reason)].map(str::to_owned);
     let wanted = vec![quote(&field.want.to_string())];
-    lines(2, &[words.to_vec(), wanted, vec![quote(field.kind.read)]])
+    lines(2, &[words.to_vec(), wanted, vec![program(field.kind.read)]])
 }
 
 fn make(resource: &Resource) -> String {
@@ -131,12 +131,12 @@ pub(super) fn run(indent: usize, commands: &[Command], want: &Value) -> String {
     let mut count = 0;
     for command in commands {
         let mut names = Vec::new();
-        for program in programs(command) {
+        for source in programs(command) {
             count += 1;
             let name = format!("observed_{count}");
             text += &format!("{margin}local {name}\n");
             let start = format!("{name}=$(observed");
-            let last = format!("{})", quote(program));
+            let last = format!("{})", program(source));
             text += &lines(
                 indent,
                 &[vec![start], vec![quote(&want.to_string())], vec![last]],

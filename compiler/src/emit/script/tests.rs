@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Command as Process;
 
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use crate::node::{Node, Origin};
 use crate::plan::*;
 
 /// A cloud: `cloud show NAME`, `cloud make NAME JSON`, `cloud set NAME KEY JSON`, `cloud drop NAME`, `cloud account`.
-const CLOUD: &str = r##"#!/usr/bin/env bash
+const CLOUD: &str = r#"#!/usr/bin/env bash
 set -euo pipefail
 printf '%q ' "$@" >>"$STATE.log"
 echo >>"$STATE.log"
@@ -30,10 +29,10 @@ case $1 in
   drop) jq --arg n "$2" 'del(.things[$n])' "$STATE" | save ;;
   context) echo "context $2" >"$KUBECONFIG" ;;
 esac
-"##;
+"#;
 
 /// `kubectl` over files: nodes.json, daemonset.json, log; pods succeed.
-const KUBECTL: &str = r##"#!/usr/bin/env bash
+const KUBECTL: &str = r#"#!/usr/bin/env bash
 printf '%q ' "$@" >>"$STATE.kubectl"
 echo "KUBECONFIG=$([ -e "${KUBECONFIG-}" ] && cat "$KUBECONFIG")" >>"$STATE.kubectl"
 case "$*" in
@@ -43,7 +42,7 @@ case "$*" in
   *'get pod'*) echo '{"status": {"phase": "Succeeded"}}' ;;
   *logs*) echo 'GPU 0: NVIDIA H100 (UUID: GPU-1)' ;;
 esac
-"##;
+"#;
 
 const SIZE: FieldKind = FieldKind {
     name: "machine type",
@@ -595,5 +594,4 @@ fn other_files_say_where_they_come_from() {
     assert!(!tree.get("cloud/lib.sh").unwrap().executable);
     let world = World::new(&plan(Vec::new()), &json!({}));
     assert_eq!(world.run("hosts/x.sh", &[]).out, "x C\n");
-    assert!(Path::new("/dev/null").exists());
 }

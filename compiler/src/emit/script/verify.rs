@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::command::{call, lines};
-use super::{head, identity};
+use super::{head, preconditions};
 use crate::emit::name;
 use crate::plan::{Credentials, Expectation, Plan};
 use crate::shell::quote;
@@ -37,14 +37,7 @@ fn credentials(plan: &Plan) -> String {
         }
         Credentials::Fetch(command) => {
             let mut text = String::from("if [ -z \"$context\" ]; then\n");
-            let mut body = String::new();
-            let tools = plan.provisioning.tools.join(" ");
-            if !tools.is_empty() {
-                body += &format!("tools {tools}\n");
-            }
-            for check in &plan.provisioning.identity {
-                body += &identity(check);
-            }
+            let mut body = preconditions(&plan.provisioning);
             body += "export KUBECONFIG=\"$work/kubeconfig\"\n";
             let mut groups = call(command, &[]);
             groups.push(vec![">\"$work/said\"".to_owned(), "2>&1".to_owned()]);

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "account-malformed",
         severity: Severity::Error,
         summary: "an AWS account is not twelve digits",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `cloud.aws.account` is twelve digits.
 
@@ -25,7 +25,7 @@ no script would ever start.
 
 Write the digits that `aws sts get-caller-identity` prints as `Account`, in quotes: YAML reads a
 number without them and drops leading zeros.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

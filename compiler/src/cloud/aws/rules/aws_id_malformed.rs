@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         name: "aws-id-malformed",
         severity: Severity::Error,
         summary: "an id of a VPC, subnet, security group or reservation is not one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether ids of VPCs, subnets, security groups and capacity reservations are what AWS gives out:
 a prefix such as subnet-, and 8 to 17 hexadecimal digits.
@@ -28,7 +28,7 @@ back.
 ### What to do
 
 Write the id that the console and the AWS CLI show, not the name.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

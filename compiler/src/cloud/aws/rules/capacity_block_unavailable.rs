@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "capacity-block-unavailable",
         severity: Severity::Error,
         summary: "a machine is not sold in capacity blocks",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool's machine can be reserved in a capacity block, as far as eksctl knows.
 
@@ -27,7 +27,7 @@ The id must be of something else.
 
 Take the machine type that the block was bought for, or `reservation` if it is an on-demand
 capacity reservation.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         name: "control-plane-zones",
         severity: Severity::Error,
         summary: "a cluster has too few zones, or both zones and subnets",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a cluster to be created has subnets in at least two zones, and either `zones` or a VPC
 that is there.
@@ -29,7 +29,7 @@ which.
 ### What to do
 
 Name two zones or none; or list subnets in two zones, and no `zones`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "driver-installed-twice",
         severity: Severity::Error,
         summary: "a driver is installed on an image that has one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the driver of a pool is `preinstalled` where the image has it: Amazon Linux and
 Bottlerocket.
@@ -27,7 +27,7 @@ second one fails, and nodes never become ready.
 ### What to do
 
 Remove `driver`, or take an image without a driver, such as Ubuntu2404.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,7 +35,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, stack: {driver: operator, devicePlugin: operator}}
+  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0"}}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -44,7 +44,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, stack: {driver: preinstalled, devicePlugin: operator}}
+  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
 "#,
     },
     run,
@@ -62,7 +62,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .draft(&RULE.code, pool.driver.span, message)
                 .label(pool.os.span, "the image is chosen here")
-                .help("write `preinstalled`, or take `Ubuntu2404`, which has no driver")
+                .help("remove `driver`, or take `Ubuntu2404`, which has no driver")
                 .emit();
         }
     }

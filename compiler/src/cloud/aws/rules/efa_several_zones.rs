@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "efa-several-zones",
         severity: Severity::Error,
         summary: "a pool with EFA is not in one zone",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with EFA is in exactly one zone or subnet.
 
@@ -24,7 +24,7 @@ zone.
 ### What to do
 
 Name one zone, or one subnet. For more zones, make a pool for each.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

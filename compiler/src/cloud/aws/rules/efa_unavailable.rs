@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "efa-unavailable",
         severity: Severity::Error,
         summary: "a machine has no EFA",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool's machine has Elastic Fabric Adapters, as far as gpuc's tables know it.
 
@@ -24,7 +24,7 @@ eksctl asks EC2 and refuses the node group.
 ### What to do
 
 Remove `efa`, or take a larger machine: `gpuc catalog machines` shows which have it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

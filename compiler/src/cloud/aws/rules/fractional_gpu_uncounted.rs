@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "fractional-gpu-uncounted",
         severity: Severity::Warning,
         summary: "EC2 reports no GPU for a machine with a part of one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool's machine has a part of a GPU: g6f and gr6f.
 
@@ -25,7 +25,7 @@ need NVIDIA's GRID driver, which EKS's images do not have.
 
 Try the pool before you rely on it, and write `allow: [fractional-gpu-uncounted]`; or take a
 machine with a whole GPU and share it with `sharing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

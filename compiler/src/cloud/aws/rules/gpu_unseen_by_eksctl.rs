@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gpu-unseen-by-eksctl",
         severity: Severity::Error,
         summary: "eksctl takes a GPU machine for one without GPUs",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether eksctl knows the GPUs of a pool's machine. It does not know p3.2xlarge, p3.8xlarge,
 p3.16xlarge and any bare metal type.
@@ -28,7 +28,7 @@ are paid for and never seen by Kubernetes.
 
 Choose a newer machine with as many GPUs; or make the node group by other means and describe it
 with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,7 +36,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: gpu, machine: p3.2xlarge, nodes: {count: 2}}
+  - {name: gpu, machine: g4dn.metal, nodes: {count: 2}}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -45,7 +45,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
+  - {name: gpu, machine: g5.48xlarge, nodes: {count: 2}}
 "#,
     },
     run,

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "key-too-long-for-eks",
         severity: Severity::Error,
         summary: "a label or taint is longer than EKS takes",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether keys of labels and taints have at most 63 characters, the domain included.
 
@@ -24,7 +24,7 @@ together.
 ### What to do
 
 Shorten the domain or the name.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

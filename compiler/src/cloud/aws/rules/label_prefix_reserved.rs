@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "label-prefix-reserved",
         severity: Severity::Error,
         summary: "a label has a prefix that is Kubernetes' own",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool's labels stay out of kubernetes.io and k8s.io, apart from node.kubernetes.io and
 kubelet.kubernetes.io.
@@ -25,7 +25,7 @@ a control plane. eksctl refuses them.
 ### What to do
 
 Use a domain of your own, or none.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "max-pods-above-addresses",
         severity: Severity::Warning,
         summary: "a node may have more pods than addresses",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `maxPods` is at most what the machine's network interfaces have addresses for.
 
@@ -26,7 +26,7 @@ prefixes.
 
 Lower `maxPods`, or set ENABLE_PREFIX_DELEGATION of the plugin and write `allow: [max-pods-
 above-addresses]`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -5,31 +5,24 @@ mod aws_id_malformed;
 mod capacity_block_unavailable;
 mod control_plane_zones;
 mod driver_installed_twice;
-mod driver_not_in_image;
 mod efa_several_zones;
 mod efa_unavailable;
 mod fractional_gpu_uncounted;
 mod gpu_unseen_by_eksctl;
-mod hosts_not_on_eks;
-mod karpenter_scales_no_pool;
 mod key_too_long_for_eks;
 mod label_prefix_reserved;
 mod max_pods_above_addresses;
-mod os_ended;
 mod placement_compact_alone;
 mod plugin_cannot_share;
 mod plugin_not_in_image;
 mod plugin_of_eksctl_everywhere;
-mod plugin_of_os_doubled;
 mod region_malformed;
 mod reservation_several_zones;
-mod reservation_too_small;
 mod security_group_missing;
 mod spot_terms_unavailable;
 mod stack_name_too_long;
 mod tag_malformed;
 mod too_many_tags;
-mod ultraserver_only;
 mod upgrade_unavailable;
 mod vpc_range_malformed;
 mod zone_outside_region;
@@ -58,11 +51,7 @@ pub(super) static RULES: &[&Rule] = &[
     &security_group_missing::RULE,
     &gpu_unseen_by_eksctl::RULE,
     &fractional_gpu_uncounted::RULE,
-    &ultraserver_only::RULE,
-    &os_ended::RULE,
-    &driver_not_in_image::RULE,
     &driver_installed_twice::RULE,
-    &plugin_of_os_doubled::RULE,
     &plugin_not_in_image::RULE,
     &plugin_of_eksctl_everywhere::RULE,
     &plugin_cannot_share::RULE,
@@ -71,17 +60,14 @@ pub(super) static RULES: &[&Rule] = &[
     &placement_compact_alone::RULE,
     &capacity_block_unavailable::RULE,
     &reservation_several_zones::RULE,
-    &reservation_too_small::RULE,
     &spot_terms_unavailable::RULE,
     &label_prefix_reserved::RULE,
     &key_too_long_for_eks::RULE,
     &upgrade_unavailable::RULE,
-    &hosts_not_on_eks::RULE,
     &max_pods_above_addresses::RULE,
     &tag_malformed::RULE,
     &too_many_tags::RULE,
     &stack_name_too_long::RULE,
-    &karpenter_scales_no_pool::RULE,
 ];
 
 /// The pools that gpuc's scripts make.

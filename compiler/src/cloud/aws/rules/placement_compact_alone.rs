@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "placement-compact-alone",
         severity: Severity::Error,
         summary: "compact placement without EFA, or with a reservation",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with `placement: compact` has EFA and no reservation.
 
@@ -27,7 +27,7 @@ reserved machines stand where they stand. In every other case nothing would plac
 
 Make a cluster placement group and write its name, `placement: {group: …}`; or add `efa`; or
 remove `placement`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "plugin-cannot-share",
         severity: Severity::Error,
         summary: "GPUs are shared with a device plugin that gpuc does not configure",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with `sharing` has a device plugin that gpuc configures.
 
@@ -27,7 +27,7 @@ which gpuc does not write. Both would advertise whole GPUs.
 
 Choose `gpuc`, `nvidia` or `operator` as `devicePlugin`; on Bottlerocket that means another
 image.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

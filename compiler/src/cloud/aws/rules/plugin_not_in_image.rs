@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "plugin-not-in-image",
         severity: Severity::Error,
         summary: "`devicePlugin: cloud` on an image that has no device plugin",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether there is a plugin of the cloud for the pool's image: eksctl's for Amazon Linux,
 Bottlerocket's own.
@@ -26,14 +26,14 @@ eksctl installs its plugin for Amazon Linux alone. On Ubuntu nothing would adver
 ### What to do
 
 Choose who advertises: `gpuc`, `nvidia` or `operator`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 nodePools:
-  - {name: gpu, machine: g5.xlarge, os: {family: Ubuntu2404}, nodes: {count: 2}, stack: {driver: operator, devicePlugin: cloud}}
+  - {name: gpu, machine: g5.xlarge, os: {family: Ubuntu2404}, nodes: {count: 2}, stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0", devicePlugin: cloud}}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -41,7 +41,7 @@ metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 nodePools:
-  - {name: gpu, machine: g5.xlarge, os: {family: Ubuntu2404}, nodes: {count: 2}, stack: {driver: operator, devicePlugin: operator}}
+  - {name: gpu, machine: g5.xlarge, os: {family: Ubuntu2404}, nodes: {count: 2}, stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0", devicePlugin: nvidia}}
 "#,
     },
     run,

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "plugin-of-eksctl-everywhere",
         severity: Severity::Error,
         summary: "eksctl's device plugin would come to pools that have another one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether all pools with GPUs use eksctl's device plugin when one does: `devicePlugin: cloud` on
 Amazon Linux.
@@ -27,7 +27,7 @@ it tolerates, also of those where another plugin advertises the GPUs, and on Bot
 ### What to do
 
 Choose the same plugin for all pools, and not eksctl's where there is a Bottlerocket pool.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

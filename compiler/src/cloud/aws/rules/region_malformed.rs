@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "region-malformed",
         severity: Severity::Error,
         summary: "a region does not look like one of AWS",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `cloud.aws.region` has the shape of a region: `us-east-1`, `eu-central-1`, `us-gov-
 west-1`.
@@ -24,7 +24,7 @@ The AWS CLI takes any word for a region and fails only when it finds no such hos
 ### What to do
 
 Write a region. A zone such as us-east-1a belongs into `zones`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

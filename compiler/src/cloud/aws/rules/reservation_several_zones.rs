@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "reservation-several-zones",
         severity: Severity::Error,
         summary: "a pool with a reservation is not in one zone",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with a reservation or a capacity block is in exactly one zone or subnet.
 
@@ -26,7 +26,7 @@ machines that are not reserved, and fail.
 ### What to do
 
 Name the reservation's zone in `zones`: `aws ec2 describe-capacity-reservations` shows it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "security-group-missing",
         severity: Severity::Error,
         summary: "the VPC of an existing cluster has no security group",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `cluster.existing.vpc` names the security group of the control plane.
 
@@ -28,7 +28,7 @@ and makes no node group without them.
 Add `securityGroup` with what `aws eks describe-cluster --query
 cluster.resourcesVpcConfig.clusterSecurityGroupId` prints; or remove `vpc` if eksctl made the
 cluster.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "spot-terms-unavailable",
         severity: Severity::Error,
         summary: "`eviction` and `maxPrice` of spot machines are not EKS's",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `capacity.spot` of a pool is empty.
 
@@ -26,7 +26,7 @@ taken back is terminated. Neither can be set.
 ### What to do
 
 Write `spot: {}`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -1,18 +1,18 @@
-//! Names that together are too long for CloudFormation.
+//! Names that together are too long for `CloudFormation`.
 
 use super::{cluster_name, made_pools};
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
-/// Names that together are too long for CloudFormation.
+/// Names that together are too long for `CloudFormation`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2534",
         name: "stack-name-too-long",
         severity: Severity::Error,
         summary: "the names of cluster and pool are together too long",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the names of cluster and pool have at most 110 characters together.
 
@@ -24,21 +24,21 @@ characters.
 ### What to do
 
 Shorten the pool's name.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}}}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb, machine: g5.xlarge, nodes: {count: 2}}
+  - {name: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb, machine: g5.xlarge, nodes: {count: 2}}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}}}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
@@ -64,5 +64,5 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-/// What a stack's name leaves after `eksctl-` and `-nodegroup-` (CloudFormation CreateStack: 128 characters).
+/// What a stack's name leaves after `eksctl-` and `-nodegroup-` (`CloudFormation` `CreateStack`: 128 characters).
 const MOST: usize = 110;

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
         name: "tag-malformed",
         severity: Severity::Error,
         summary: "a tag has characters, a length or a prefix that it may not have",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether tags have keys of 1 to 128 and values of up to 256 characters, of letters, digits,
 spaces and `_ . : / = + - @`, and keys that are not written by AWS, eksctl or gpuc. The name of
@@ -32,7 +32,7 @@ written by eksctl, and gpuc keeps what EKS does not show in tags below gpuc.dev/
 ### What to do
 
 Rename the tag, or replace the characters.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "too-many-tags",
         severity: Severity::Error,
         summary: "a pool has more tags than AWS allows",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool's tags, with those that gpuc, eksctl and EKS add, stay within the 50 that a
 resource may have. For the Cluster Autoscaler each label, taint and resource is a tag too.
@@ -26,7 +26,7 @@ group.
 ### What to do
 
 Remove tags; with the Cluster Autoscaler, labels count too.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "upgrade-unavailable",
         severity: Severity::Error,
         summary: "an upgrade setting is not one of EKS",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `upgrade` of a pool is what a managed node group takes: `maxUnavailable` from 1 to the
 most nodes of the pool and to 100, and no `maxSurge`.
@@ -25,7 +25,7 @@ replaced at a time can be set. eksctl refuses a number above the group's `maxSiz
 ### What to do
 
 Write `upgrade: {maxUnavailable: 1}`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         name: "vpc-range-malformed",
         severity: Severity::Error,
         summary: "the range of a new VPC is not one that eksctl takes",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `vpc.cidr` is an IPv4 network of 16 to 24 bits, written by its first address.
 
@@ -28,7 +28,7 @@ and larger ranges.
 ### What to do
 
 Write a range such as 10.20.0.0/16 that overlaps no network that the cluster must reach.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "zone-outside-region",
         severity: Severity::Error,
         summary: "a zone is not one of the cluster's region",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether every zone is one of `cloud.aws.region`: the region and a letter. Local zones and
 Wavelength zones are refused too, because managed node groups cannot be there.
@@ -24,7 +24,7 @@ eksctl looks for subnets in the zones that it is given, and finds none in anothe
 ### What to do
 
 Write zones of the region, or move the cluster to the region of its zones.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "zone-without-subnet",
         severity: Severity::Error,
         summary: "a pool is in a zone where the cluster has no private subnet",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the zones of a pool are among those that the cluster has private subnets in, where the
 file names them.
@@ -25,7 +25,7 @@ makes the node group.
 ### What to do
 
 Add the zone or a subnet there to the cluster, or choose a zone that the cluster has.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

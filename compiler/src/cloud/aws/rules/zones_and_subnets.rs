@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "zones-and-subnets",
         severity: Severity::Error,
         summary: "a pool has both `zones` and `subnets`",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool has `zones` or `subnets`, and not both.
 
@@ -23,7 +23,7 @@ A subnet is in one zone. eksctl takes either and refuses both.
 ### What to do
 
 Keep `subnets` if the VPC is yours, `zones` if eksctl makes it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

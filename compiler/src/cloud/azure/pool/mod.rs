@@ -468,7 +468,7 @@ mod tests {
     fn a_fixed_pool_with_everything() {
         let pool = pool(
             r#"- {name: train, machine: Standard_ND96isr_H100_v5, nodes: {count: 2}, zones: ["2", "1"],
-                  maxPods: 60, diskGib: 500, dedicatedTo: research,
+                  maxPods: 60, diskGiB: 500, dedicatedTo: research,
                   taints: [{key: sku, value: gpu, effect: NoExecute}],
                   tags: {cost center: "a=b; c"}, upgrade: {maxUnavailable: 1}}"#,
         );

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         summary: "a disk is larger than AKS makes them",
         explain: "### What it checks
 
-Whether `diskGib` is at most 2048.
+Whether `diskGiB` is at most 2048.
 
 ### Why it matters
 
@@ -36,7 +36,7 @@ nodePools:
   - name: gpu
     machine: Standard_NC24ads_A100_v4
     nodes: {count: 1}
-    diskGib: 4096
+    diskGiB: 4096
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -51,7 +51,7 @@ nodePools:
   - name: gpu
     machine: Standard_NC24ads_A100_v4
     nodes: {count: 1}
-    diskGib: 2048
+    diskGiB: 2048
 "#,
     },
     run,

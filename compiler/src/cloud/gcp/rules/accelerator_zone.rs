@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-accelerator-zone",
         severity: Severity::Warning,
         summary: "a zone is not known to have a GPU",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether Google's list of accelerators, as it was on 2026-08-20, has the pool's GPU in each of
 its zones; without zones, in any zone of the cluster's region. GPUs whose zones are in no list
@@ -25,7 +25,7 @@ GKE makes the pool all the same, and then no machine comes.
 
 Choose a zone that has the GPU; the help names some. If Google has added the zone since, write
 `allow: [gke-accelerator-zone]`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

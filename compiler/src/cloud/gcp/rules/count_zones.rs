@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-count-zones",
         severity: Severity::Error,
         summary: "a fixed number of nodes does not go into the zones",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool with a fixed number of nodes names its zones in a regional cluster, and whether
 the number goes into the zones evenly.
@@ -25,7 +25,7 @@ zone: 4 in three zones are 12 nodes.
 
 Write the zones, and a number that they divide; or write `min` and `max`, which count over all
 zones.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-default-pool-name",
         severity: Severity::Error,
         summary: "a pool has the name of the one that GKE makes",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool of a cluster that gpuc creates is called `default-pool`.
 
@@ -23,7 +23,7 @@ pools are there.
 ### What to do
 
 Call it something else.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-driver-owner",
         severity: Severity::Error,
         summary: "nobody installs the driver that a pool needs, or the wrong one does",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether the one who installs the driver goes with the one who advertises the GPUs: GKE itself
 only where GKE advertises them, the GPU Operator only beside a plugin that is not GKE's and on
@@ -30,7 +30,7 @@ driver.
 
 Leave `driver` out: gpuc chooses a DaemonSet that runs the node image's own installer, or GKE
 where GKE advertises the GPUs.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

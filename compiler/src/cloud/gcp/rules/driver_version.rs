@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-driver-version",
         severity: Severity::Error,
         summary: "a driver version that cannot be chosen here",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether `driverVersion` is one that can be chosen: `default` or `latest` where GKE installs the
 driver; these or a whole version such as `580.65.06` where the node image's installer does.
@@ -26,7 +26,7 @@ version; a branch alone names none.
 ### What to do
 
 Leave it out for the version that GKE has tested, or write one of the words.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

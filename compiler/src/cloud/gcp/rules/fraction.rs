@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-fraction",
         severity: Severity::Warning,
         summary: "a machine with a part of a GPU is not verified on GKE",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool's machine has less than a whole GPU: `g4-standard-6`, `-12`, `-24`.
 
@@ -22,7 +22,7 @@ is not verified: the pool may be refused.
 ### What to do
 
 Use a machine with whole GPUs, or try the pool by hand first and write `allow: [gke-fraction]`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-gpudirect-unused",
         severity: Severity::Warning,
         summary: "the network between GPUs of several machines is left out",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool can have several machines of a type whose GPUs reach those of other machines
 directly (GPUDirect-TCPX, -TCPXO or RDMA).
@@ -25,7 +25,7 @@ several nodes then use the one ordinary interface, at a fraction of the speed.
 
 Keep jobs on one node and write `allow: [gke-gpudirect-unused]`; or make the pool by other means
 and describe it with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

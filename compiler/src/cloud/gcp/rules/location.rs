@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-location",
         severity: Severity::Error,
         summary: "a location is neither a region nor a zone",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether `cloud.gcp.location` has the form of a region (`us-central1`) or of a zone (`us-
 central1-a`).
@@ -25,7 +25,7 @@ several zones, a zone has one of each. Names of other clouds mean nothing here.
 ### What to do
 
 Write a region or zone as `gcloud compute zones list` names it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

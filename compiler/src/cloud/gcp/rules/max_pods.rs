@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-max-pods",
         severity: Severity::Error,
         summary: "more or fewer pods on a node than GKE allows",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether `maxPods` is from 8 to 256.
 
@@ -22,7 +22,7 @@ review.
 ### What to do
 
 Write a number from 8 to 256, or leave it out for GKE's 110.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-not-here",
         severity: Severity::Error,
         summary: "a setting that GKE does not have",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool has settings that mean nothing on GKE: `hosts` (on premises), `subnets` (EKS and
 AKS: a GKE pool is in its cluster's subnetwork), `network.efa` (EKS), `capacity.spot.eviction`
@@ -26,7 +26,7 @@ gpuc ignores no key: what would do nothing is an error.
 ### What to do
 
 Remove the key.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-partition",
         severity: Severity::Error,
         summary: "slices that GKE cannot cut",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Where GKE advertises the GPUs (`devicePlugin: cloud`): whether every GPU of the pool is cut into
 slices of one size, as many as fit, of a size that GKE knows for the card, and offered as
@@ -28,13 +28,12 @@ cannot express.
 
 Fill all GPUs with one profile and write `strategy: single`; or let gpuc's own plugin cut them:
 `devicePlugin: gpuc`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
     machine: a2-highgpu-1g
@@ -47,7 +46,6 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
     machine: a2-highgpu-1g

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-plugin-label",
         severity: Severity::Error,
         summary: "the label that says who advertises GPUs is written by hand",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool's `labels` have `gke-no-default-nvidia-gpu-device-plugin`.
 
@@ -23,7 +23,7 @@ The label keeps GKE's own device plugin off a node. By hand it can contradict
 ### What to do
 
 Remove it. gpuc sets it wherever `stack.devicePlugin` is not `cloud`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

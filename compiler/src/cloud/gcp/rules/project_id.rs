@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-project-id",
         severity: Severity::Error,
         summary: "a project id is not one",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether `cloud.gcp.project` has the form of a project id: 6 to 30 lower-case letters, digits and
 hyphens, starting with a letter and not ending with a hyphen.
@@ -23,7 +23,7 @@ them, after the review.
 ### What to do
 
 Write the id that `gcloud projects list` shows in its first column.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-resource-label",
         severity: Severity::Error,
         summary: "a resource label that Google Cloud does not take",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether the keys and values of `cloud.gcp.resourceLabels` and of a pool's `tags` have at most 63
 lower-case letters, digits, `_` and `-`, the key starting with a letter and not with `goog-`.
@@ -26,7 +26,7 @@ dots, no slashes, no capitals.
 ### What to do
 
 Write it in lower case, with `-` instead of other characters.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

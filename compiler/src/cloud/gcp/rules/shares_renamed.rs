@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-shares-renamed",
         severity: Severity::Error,
         summary: "GKE's device plugin has no other name for shares",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool whose GPUs GKE advertises (`devicePlugin: cloud`) wants its shares renamed.
 
@@ -24,13 +24,12 @@ would wait for ever.
 ### What to do
 
 Remove `rename`, or let gpuc's own plugin advertise: `devicePlugin: gpuc`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
     machine: g2-standard-8
@@ -43,7 +42,6 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
     machine: g2-standard-8

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-system-pool-missing",
         severity: Severity::Error,
         summary: "no pool for the pods that every cluster runs",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a cluster that gpuc creates has a pool without GPUs that always has a node, with no
 taint that keeps pods away.
@@ -24,7 +24,7 @@ removed once the others are there: then DNS, metrics and every controller have n
 ### What to do
 
 Add a pool such as `{name: system, machine: e2-standard-4, nodes: {min: 1, max: 3}}`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-taint-automatic",
         severity: Severity::Warning,
         summary: "a taint that GKE sets by itself",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether a pool with GPUs has `nvidia.com/gpu=present:NoSchedule` among its `taints`, or an Arm
 pool `kubernetes.io/arch=arm64:NoSchedule`.
@@ -24,7 +24,7 @@ nothing, and suggest that without them there would be none.
 ### What to do
 
 Remove the taint.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-taint-key-twice",
         severity: Severity::Error,
         summary: "two taints of a pool have the same key",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether the taints of a pool, GKE's own included, have each key once.
 
@@ -24,7 +24,7 @@ and says nothing.
 
 Give the taints different keys, or keep one. `NoExecute` does what `NoSchedule` does and evicts
 too.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

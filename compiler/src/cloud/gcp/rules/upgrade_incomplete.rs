@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-upgrade-incomplete",
         severity: Severity::Error,
         summary: "half of how a pool is upgraded",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether `upgrade` has both `maxSurge` and `maxUnavailable`, and not 0 for both.
 
@@ -23,7 +23,7 @@ could not begin.
 
 Write both: `{maxSurge: 0, maxUnavailable: 1}` where there is no machine to spare, `{maxSurge:
 1, maxUnavailable: 0}` where no node may be missing.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

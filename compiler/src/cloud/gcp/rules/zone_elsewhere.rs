@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-zone-elsewhere",
         severity: Severity::Error,
         summary: "a pool is in a zone that its cluster cannot reach",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether each of a pool's `zones` is a zone, of the region that the cluster is in, and written
 once.
@@ -23,7 +23,7 @@ The nodes of a GKE cluster are in zones of its region. gcloud passes any text on
 ### What to do
 
 Write zones of the cluster's region.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         summary: "a key of a pool speaks of machines that a cloud would make",
         explain: r"### What it checks
 
-Whether a pool on premises has `machine`, `zones`, `subnets`, `capacity`, `network`, `diskGib`,
+Whether a pool on premises has `machine`, `zones`, `subnets`, `capacity`, `network`, `diskGiB`,
 `maxPods`, `tags` or `upgrade`.
 
 ### Why it matters
@@ -40,7 +40,7 @@ nodePools:
     gpu: {model: A30, perNode: 2}
     hosts: [node-1]
     nodes: {count: 1}
-    diskGib: 200
+    diskGiB: 200
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -94,7 +94,7 @@ fn keys(pool: &NodePool) -> Vec<(&'static str, Span)> {
                 .as_ref()
                 .map(|placement| placement.span),
         ),
-        ("diskGib", disk.is_written().then_some(disk)),
+        ("diskGiB", disk.is_written().then_some(disk)),
         ("maxPods", pool.max_pods.map(|pods| pods.span)),
         ("tags", pool.tags.keys().next().map(|key| key.span)),
         ("upgrade", pool.upgrade.as_ref().map(|upgrade| upgrade.span)),
