@@ -13,5 +13,6 @@ mod codes;
 mod fresh;
 mod golden;
 mod needs_shell;
+mod needs_shellcheck;
 mod schema;
 mod yaml;

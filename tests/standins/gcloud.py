@@ -74,20 +74,8 @@ def _cluster(call, name):
     path, _ = _path(call, name)
     found = call.data["gke"]["clusters"].get(name)
     if not found or found["_path"] != path:
-        raise _error(call, 404, f"Not found: {path}." + _elsewhere(call, name))
+        raise _error(call, 404, f"Not found: {path}.")
     return found
-
-
-def _elsewhere(call, name):
-    """What GetCluster of api_adapter.py (SDK 528.0.0) adds when it has looked in every location."""
-    if not call.command.startswith("container clusters") or call.command.endswith("delete"):
-        return ""
-    project = _project(call)
-    found = call.data["gke"]["clusters"].get(name)
-    if not found or f"projects/{project}/" not in found["_path"]:
-        return f"\nNo cluster named '{name}' in {project}."
-    asked = next(call.get(each) for each in _PLACE if call.has(each))
-    return f"\nCould not find [{name}] in [{asked}].\nDid you mean [{name}] in [{found['location']}]?"
 
 
 def _pools(call, cluster):

@@ -11,6 +11,7 @@ static RICH: Case = Case {
     before: "",
     elsewhere: r#"standin-state set gke.projects '["somebody-elses"]'"#,
     brought: 0,
+    settled: &[],
     drift,
 };
 
@@ -22,6 +23,7 @@ static EXISTING: Case = Case {
         gcloud container node-pools create old $place --cluster=theirs >/dev/null",
     elsewhere: RICH.elsewhere,
     brought: 0,
+    settled: &[],
     drift,
 };
 

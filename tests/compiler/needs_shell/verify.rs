@@ -6,7 +6,7 @@ use gpuc::plan::Expectation;
 use serde_json::{Value, json};
 
 use super::life::Case;
-use super::stage::{Run, Stage};
+use super::stage::Stage;
 
 /// A healthy cluster passes, with and without pods; each thing that ails it fails with its reason.
 pub(crate) fn healthy_and_not(case: &Case) {
@@ -17,43 +17,61 @@ pub(crate) fn healthy_and_not(case: &Case) {
     sees_gpus(&stage);
     assert_eq!(pods(&stage.state()), pods(&healthy), "no pod is left behind");
 
-    for expectation in &stage.plan.expectations {
+    let expectations = &stage.plan.expectations;
+    let first = |expectation: &Expectation| members(&stage.state(), expectation)[0].clone();
+    let firsts: Vec<_> = expectations.iter().map(|it| (it, first(it))).collect();
+
+    let mut told = Vec::new();
+    let mut state = healthy.clone();
+    for (expectation, name) in &firsts {
+        let (pool, fewest) = (&expectation.pool, expectation.min_nodes);
+        if fewest > 0 {
+            let left = fewest - 1;
+            told.push(format!("pool {pool}: {left} nodes are ready, and not {fewest} or more"));
+            state["nodes"].as_object_mut().unwrap().remove(name);
+        }
+    }
+    fails(&stage, &state, &told);
+
+    let mut told = Vec::new();
+    let mut state = healthy.clone();
+    for (expectation, name) in &firsts {
+        told.push(format!("pool {}: ", expectation.pool));
+        let conditions = json!([{"type": "Ready", "status": "Unknown"}]);
+        state["nodes"][name]["status"]["conditions"] = conditions;
+    }
+    fails(&stage, &state, &told);
+
+    let mut told = Vec::new();
+    let mut state = healthy.clone();
+    for (expectation, name) in &firsts {
         let pool = &expectation.pool;
-        if expectation.min_nodes > 0 {
-            let fewer = format!("pool {pool}: {} nodes are ready, and not {}", expectation.min_nodes - 1, expectation.min_nodes);
-            fails(&stage, &healthy, &fewer, |state| {
-                let name = name(expectation, 0);
-                state["nodes"].as_object_mut().unwrap().remove(&name);
-            });
+        let some = expectation.allocatable.iter().filter(|(_, count)| **count > 0);
+        for (resource, count) in some {
+            let has = count - 1;
+            told.push(format!("pool {pool}: a node must have {count} {resource}: {name} has {has}"));
+            state["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
         }
-        fails(&stage, &healthy, &format!("pool {pool}: "), |state| {
-            let node = &mut state["nodes"][name(expectation, 0)];
-            node["status"]["conditions"] = json!([{"type": "Ready", "status": "Unknown"}]);
-        });
-        for (resource, count) in &expectation.allocatable {
-            let short = format!("pool {pool}: a node must have {count} {resource}: {} has 0", name(expectation, 0));
-            if *count > 0 {
-                fails(&stage, &healthy, &short, |state| {
-                    let node = &mut state["nodes"][name(expectation, 0)];
-                    node["status"]["allocatable"][resource] = json!("0");
-                });
+    }
+    fails(&stage, &state, &told);
+
+    for (status, ails) in [
+        (json!({"desiredNumberScheduled": 0}), "wants to run on no node"),
+        (json!({"desiredNumberScheduled": 2, "numberReady": 1}), "is ready on 1 of 2 nodes"),
+        (Value::Null, "is not there"),
+    ] {
+        let mut told = Vec::new();
+        let mut state = healthy.clone();
+        for (namespace, name) in expectations.iter().filter_map(|it| it.daemon_set.as_ref()) {
+            let objects = state["objects"].as_object_mut().unwrap();
+            let mut object = objects.remove(&format!("daemonset/{namespace}/{name}")).unwrap();
+            if !status.is_null() {
+                object["status"] = status.clone();
+                objects.insert(format!("daemonset/{namespace}/{name}"), object);
             }
+            told.push(format!("DaemonSet {namespace}/{name} {ails}"));
         }
-        if let Some((namespace, name)) = &expectation.daemon_set {
-            let key = format!("daemonset/{namespace}/{name}");
-            let idle = format!("DaemonSet {namespace}/{name} wants to run on no node");
-            fails(&stage, &healthy, &idle, |state| {
-                state["objects"][&key]["status"] = json!({"desiredNumberScheduled": 0, "numberReady": 0});
-            });
-            let behind = format!("DaemonSet {namespace}/{name} is ready on 1 of 2 nodes");
-            fails(&stage, &healthy, &behind, |state| {
-                state["objects"][&key]["status"] = json!({"desiredNumberScheduled": 2, "numberReady": 1});
-            });
-            let absent = format!("DaemonSet {namespace}/{name} is not there");
-            fails(&stage, &healthy, &absent, |state| {
-                state["objects"].as_object_mut().unwrap().remove(&key);
-            });
-        }
+        fails(&stage, &state, &told);
     }
 }
 
@@ -68,16 +86,17 @@ fn sees_gpus(stage: &Stage) {
     }
 }
 
-fn fails(stage: &Stage, healthy: &Value, why: &str, ail: impl FnOnce(&mut Value)) -> Run {
-    let mut state = healthy.clone();
-    ail(&mut state);
-    assert_ne!(&state, healthy, "{why}");
-    stage.set_state(&state);
+fn fails(stage: &Stage, state: &Value, told: &[String]) {
+    assert!(!told.is_empty());
+    stage.set_state(state);
     let run = stage.run("verify.sh", &["--no-pods"]);
-    assert_eq!(run.code, 1, "{why}\n{}", run.said);
-    let told = run.said.lines().any(|line| line.starts_with("FAILED") && line.contains(why));
-    assert!(told, "not told: {why}\n{}", run.said);
-    run.changed_nothing()
+    assert_eq!(run.code, 1, "{told:#?}\n{}", run.said);
+    for why in told {
+        let mut lines = run.said.lines();
+        let is_told = lines.any(|line| line.starts_with("FAILED") && line.contains(why));
+        assert!(is_told, "not told: {why}\n{}", run.said);
+    }
+    run.changed_nothing();
 }
 
 /// The state with the nodes that every pool has at least, one more for those that may have none, and what serves them.
@@ -85,9 +104,9 @@ pub(crate) fn healthy(stage: &Stage) -> Value {
     let mut state = stage.state();
     let mut served: BTreeMap<String, u32> = BTreeMap::new();
     for expectation in &stage.plan.expectations {
-        let count = expectation.min_nodes.max(1);
-        for number in 0..count {
-            let name = name(expectation, number);
+        let names = members(&state, expectation);
+        let count = u32::try_from(names.len()).unwrap();
+        for name in names {
             state["nodes"][&name] = node(stage, expectation, &name);
         }
         if let Some((namespace, name)) = &expectation.daemon_set {
@@ -105,9 +124,20 @@ pub(crate) fn healthy(stage: &Stage) -> Value {
     state
 }
 
-fn name(expectation: &Expectation, number: u32) -> String {
-    let pool: String = expectation.pool.chars().filter(char::is_ascii_alphanumeric).collect();
-    format!("node-{pool}-{number}")
+/// The nodes of a pool: those that are there, else as many as it has at least, and one if it may have none.
+fn members(state: &Value, expectation: &Expectation) -> Vec<String> {
+    let selector = &expectation.selector;
+    let fits = |node: &Value| {
+        let labels = &node["metadata"]["labels"];
+        selector.iter().all(|(key, value)| labels[key] == **value)
+    };
+    let nodes = state["nodes"].as_object().unwrap().iter();
+    let there: Vec<_> = nodes.filter(|(_, node)| fits(node)).map(|(name, _)| name.clone()).collect();
+    if !there.is_empty() {
+        return there;
+    }
+    let made = 0..expectation.min_nodes.max(1);
+    made.map(|number| format!("{}-{number}", expectation.pool)).collect()
 }
 
 fn node(stage: &Stage, expectation: &Expectation, name: &str) -> Value {
