@@ -14,6 +14,8 @@ mod fresh;
 mod golden;
 mod keys;
 mod matrix;
+mod needs_shell;
+mod needs_shellcheck;
 mod origins;
 mod schema;
 mod starters;
