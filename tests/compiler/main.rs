@@ -10,7 +10,11 @@
 mod support;
 
 mod codes;
+mod corpus;
 mod fresh;
 mod golden;
+mod needs;
+mod needs_upstream;
 mod schema;
+mod typed;
 mod yaml;
