@@ -14,6 +14,7 @@ mod corpus;
 mod fresh;
 mod golden;
 mod needs;
+mod needs_clouds;
 mod needs_upstream;
 mod schema;
 mod typed;

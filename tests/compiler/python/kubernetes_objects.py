@@ -7,6 +7,7 @@ import json
 import sys
 
 import kubernetes_validate
+from kubernetes_validate import utils
 
 given = json.load(sys.stdin)
 wrong = []
@@ -17,11 +18,10 @@ for version in given["versions"]:
             if used is not None and used != version:
                 wrong.append({"object": index, "version": version, "message": f"only {used} is known"})
         except (
-            kubernetes_validate.ValidationError,
-            kubernetes_validate.SchemaNotFoundError,
-            kubernetes_validate.VersionNotSupportedError,
-            kubernetes_validate.InvalidSchemaError,
+            utils.ValidationError,
+            utils.SchemaNotFoundError,
+            utils.VersionNotSupportedError,
+            utils.InvalidSchemaError,
         ) as error:
-            message = getattr(error, "message", None) or str(error)
-            wrong.append({"object": index, "version": version, "message": str(message)[:400]})
+            wrong.append({"object": index, "version": version, "message": error.message[:400]})
 json.dump(wrong, sys.stdout)
