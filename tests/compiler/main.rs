@@ -15,6 +15,8 @@ mod fresh;
 mod golden;
 mod needs;
 mod needs_clouds;
+mod needs_gcloud;
+mod needs_kubectl;
 mod needs_upstream;
 mod schema;
 mod typed;

@@ -30,6 +30,7 @@ fn observed() -> Value {
 #[test]
 #[ignore = "needs GPUC_PYTHON with awscli, and jq"]
 fn aws_takes_every_command() {
+    let python = needs::path(PYTHON);
     let observed = observed();
     let mut commands = Vec::new();
     for (name, resource) in resources("aws") {
@@ -67,7 +68,6 @@ fn aws_takes_every_command() {
     let control: Vec<_> = control.map(str::to_owned).collect();
     commands.push(("control".to_owned(), control));
     let words: Vec<_> = commands.iter().map(|(_, words)| words).collect();
-    let python = needs::path(PYTHON);
     let answers = needs::python(python.to_str().unwrap(), "aws.py", &[], &json!(words));
     let refused = commands.iter().zip(answers.as_array().unwrap());
     let refused = refused.filter(|(_, answer)| {

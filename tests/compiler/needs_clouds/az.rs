@@ -73,6 +73,8 @@ fn steps() -> Vec<Step> {
 #[test]
 #[ignore = "needs GPUC_PYTHON with azure-cli, GPUC_CLOUD_OFFLINE and jq"]
 fn az_takes_every_command_and_shows_what_was_wanted() {
+    let offline = needs::path(CLOUD_OFFLINE).join("az_offline.py");
+    let python = needs::path(PYTHON);
     let mut steps = steps();
     let bad = ["az", "aks", "nodepool", "add", "--bogus", "1"].map(str::to_owned);
     steps.push(Step {
@@ -81,12 +83,10 @@ fn az_takes_every_command_and_shows_what_was_wanted() {
         exists: false,
         shows: None,
     });
-    let offline = needs::path(CLOUD_OFFLINE).join("az_offline.py");
     let asked: Vec<_> = steps
         .iter()
         .map(|step| json!({"argv": step.argv, "exists": step.exists}))
         .collect();
-    let python = needs::path(PYTHON);
     let input = json!({"offline": offline, "steps": asked});
     let answers = needs::python(python.to_str().unwrap(), "az.py", &[], &input);
     let mut wrong = Vec::new();

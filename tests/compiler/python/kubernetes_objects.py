@@ -3,11 +3,15 @@
 In: {"versions": ["1.33"], "objects": [...]}. Out: [{"object": index, "version": "1.33", "message": "..."}].
 """
 
+import functools
 import json
 import sys
 
 import kubernetes_validate
 from kubernetes_validate import utils
+
+# It reads 2 MB of schema anew for each object.
+utils.schema_contents = functools.cache(utils.schema_contents)
 
 given = json.load(sys.stdin)
 wrong = []
