@@ -82,7 +82,7 @@ pub(crate) fn healthy_and_not(case: &Case) {
     ] {
         let mut told = Vec::new();
         let mut state = healthy.clone();
-        for (namespace, name) in expectations.iter().filter_map(|it| it.daemon_set.as_ref()) {
+        for (namespace, name) in expectations.iter().flat_map(|it| &it.daemon_sets) {
             let objects = state["objects"].as_object_mut().unwrap();
             let mut object = objects
                 .remove(&format!("daemonset/{namespace}/{name}"))
@@ -143,7 +143,7 @@ pub(crate) fn healthy(stage: &Stage) -> Value {
         for name in names {
             state["nodes"][&name] = node(stage, expectation, &name);
         }
-        if let Some((namespace, name)) = &expectation.daemon_set {
+        for (namespace, name) in &expectation.daemon_sets {
             *served.entry(format!("{namespace}/{name}")).or_default() += count;
         }
     }
