@@ -19,13 +19,58 @@ impl Base {
         serde_yaml::from_str(self.yaml).unwrap()
     }
 
-    /// Whether a key has a place in this base: another cloud's section has none.
+    /// Whether a key describes what others made: gpuc judges by it and tells people, and makes nothing else of it.
+    pub(super) fn describes(&self, root: &Value, leaf: &Leaf) -> bool {
+        let by_others = match leaf.path.get(1) {
+            Some(Step::Item(pool)) => root["nodePools"][pool].get("existing").is_some(),
+            _ => root
+                .pointer(&format!("/cloud/{}/cluster/create", self.cloud))
+                .is_none(),
+        };
+        (by_others || self.cloud == "onPrem") && DESCRIBING.contains(&leaf.dotted().as_str())
+    }
+
+    /// Whether a key has a place in this base: another cloud's section has none, and what no cloud has a say in is tried
+    /// once.
     pub(super) fn speaks_of(&self, leaf: &Leaf) -> bool {
+        let first = BASES[0].name == self.name;
+        if !first
+            && EVERYWHERE_ALIKE
+                .iter()
+                .any(|section| leaf.dotted().starts_with(section))
+        {
+            return false;
+        }
         let is =
             |index: usize, name: &str| leaf.path.get(index) == Some(&Step::Key(name.to_owned()));
         !is(0, "cloud") || is(1, self.cloud)
     }
 }
+
+/// Keys that say how something is that others made. Rules judge by them and the README tells them.
+const DESCRIBING: &[&str] = &[
+    "kubernetes.version",
+    "cloud.azure.location",
+    "autoscaler",
+    "nodePools.machine",
+    "nodePools.gpu.model",
+    "nodePools.nodes.max",
+    "nodePools.os.family",
+    "nodePools.taints.key",
+    "nodePools.taints.value",
+    "nodePools.taints.effect",
+    "nodePools.dedicatedTo",
+];
+
+/// Sections of the file that no cloud has a say in.
+const EVERYWHERE_ALIKE: &[&str] = &[
+    "teams",
+    "queueing",
+    "monitoring",
+    "workloads",
+    "notebooks",
+    "gitops",
+];
 
 pub(super) const BASES: &[Base] = &[
     Base {

@@ -84,6 +84,7 @@ fn complaint(
             base.name
         ));
     }
+    let described = base.describes(root, leaf);
     let mut same = Vec::new();
     for candidate in candidates {
         let mut with = without.clone();
@@ -93,7 +94,7 @@ fn complaint(
         if !noticed && !after.built() {
             return Some(after.refused_elsewhere(base, leaf));
         }
-        if !noticed && after.files() == before.files() {
+        if !noticed && after.files(described) == before.files(described) {
             same.push(candidate);
         }
     }
@@ -162,12 +163,13 @@ impl Compiled {
         )
     }
 
-    /// Every file but the lock, which has the input's digest.
-    fn files(&self) -> Vec<(String, String)> {
+    /// Every file but the lock, which has the input's digest, and the README, unless that is what the key is for.
+    fn files(&self, with_readme: bool) -> Vec<(String, String)> {
         let files = self.outcome.files().into_iter();
-        files
-            .filter(|(path, _)| !path.ends_with(gpuc::lock::LOCK_FILE))
-            .collect()
+        let counts = |path: &str| {
+            !path.ends_with(gpuc::lock::LOCK_FILE) && (with_readme || !path.ends_with("README.md"))
+        };
+        files.filter(|(path, _)| counts(path)).collect()
     }
 
     /// Whether a finding points at the marked key, its value, or a part of it.
