@@ -78,7 +78,7 @@ fn unused(pool: &NodePool) -> Vec<(&'static str, Span)> {
         ("labels", pool.labels.keys().next().map(|key| key.span)),
         ("tags", pool.tags.keys().next().map(|key| key.span)),
         ("subnets", pool.subnets.first().map(|subnet| subnet.span)),
-        ("diskGib", disk),
+        ("diskGiB", disk),
         ("maxPods", pool.max_pods.map(|pods| pods.span)),
         ("network", pool.network.efa.as_ref().map(|efa| efa.span)),
         (

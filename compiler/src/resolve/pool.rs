@@ -7,7 +7,7 @@ use super::machine::Picker;
 use super::{Choices, Defaults, gpus, machine, nodes, offers, sharing, taints};
 use crate::cloud::{self, Cloud};
 use crate::diag::Report;
-use crate::model::{DEDICATED_TO, Known, Label, POOL_LABEL, Pool};
+use crate::model::{DEDICATED_TO, Known, Label, POOL_LABEL, Pool, PoolGpus};
 use crate::node::{Because, Origin};
 
 /// Understands the pool at an index.
@@ -30,7 +30,7 @@ pub(super) fn resolve(
     let gpus = gpus::resolve(written, &machine, cloud, report);
     let sharing = sharing::resolve(written, &gpus, report);
     let os = os(config, index, cloud, defaults);
-    let plugin = plugin(config, index, os.value, cloud, defaults);
+    let plugin = plugin(config, index, &gpus, os.value, cloud, defaults);
     let mut pool = Pool {
         index,
         name: written.name.clone(),
@@ -86,6 +86,7 @@ fn os(
 fn plugin(
     config: &GpuCluster,
     index: usize,
+    gpus: &Known<Option<PoolGpus>>,
     os: OsFamily,
     cloud: &dyn Cloud,
     defaults: &mut Defaults,
@@ -101,14 +102,16 @@ fn plugin(
     } else {
         (DevicePlugin::Gpuc, Because::Default)
     };
-    defaults.fill_pool(index, &["stack", "devicePlugin"], &plugin, because);
+    if matches!(gpus.get(), Some(Some(_))) {
+        defaults.fill_pool(index, &["stack", "devicePlugin"], &plugin, because);
+    }
     Spanned::unwritten(plugin)
 }
 
 fn driver(
     config: &GpuCluster,
     index: usize,
-    gpus: &Known<Option<crate::model::PoolGpus>>,
+    gpus: &Known<Option<PoolGpus>>,
     plugin: DevicePlugin,
     cloud: &dyn Cloud,
     defaults: &mut Defaults,
