@@ -90,6 +90,16 @@ pub(super) fn make_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).with_context(|| format!("{}: cannot be made a folder", path.display()))
 }
 
+/// Waits until no other run writes into the folder, and keeps others waiting as long as the answer lives.
+///
+/// Where the system knows no locks on folders, runs do not wait: every file is whole all the same.
+#[must_use]
+pub(super) fn take_turn(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
 /// Removes a file; one that is gone already is no error.
 pub(super) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
