@@ -9,6 +9,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cli;
 mod codes;
 mod fresh;
 mod golden;
