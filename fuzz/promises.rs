@@ -12,7 +12,7 @@ use gpuc::yaml;
 const FILE: &str = "gpu-cluster.yaml";
 
 /// Bytes are read as YAML, or there is a finding that says why not; what was read is written and read again the same.
-pub fn parse(bytes: &[u8]) {
+pub(crate) fn parse(bytes: &[u8]) {
     let Ok(text) = yaml::read_text(FILE, bytes) else {
         return;
     };
@@ -20,7 +20,10 @@ pub fn parse(bytes: &[u8]) {
     let source = sources.add(FILE, &text);
     let documents = yaml::parse(&sources, source, &mut report);
     let found = report.diagnostics();
-    assert!(!documents.is_empty() || !found.is_empty(), "nothing, and nothing said");
+    assert!(
+        !documents.is_empty() || !found.is_empty(),
+        "nothing, and nothing said"
+    );
     check_findings(&sources, found);
     if found.is_empty() {
         for document in documents {
@@ -35,19 +38,24 @@ pub fn parse(bytes: &[u8]) {
 
 /// A document builds, or there is an error; never both, never neither. Every YAML file of a tree is YAML to another
 /// reader, and what is printed of the findings is the same twice.
-pub fn compile(bytes: &[u8]) {
+pub(crate) fn compile(bytes: &[u8]) {
     let mut world = Files::default();
     world.insert(FILE, bytes);
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let loaded = load::load_all(&world, &[FILE], &mut sources, &mut report);
     let nothing = loaded.is_empty();
-    assert!(!nothing || !report.diagnostics().is_empty(), "nothing, and nothing said");
+    assert!(
+        !nothing || !report.diagnostics().is_empty(),
+        "nothing, and nothing said"
+    );
     let choices = |_: &str| Choices::default();
     let options = Options {
         levels: Levels::default(),
         choices: &choices,
     };
-    let compiled = loaded.into_iter().map(|one| compile::compile(one, &options));
+    let compiled = loaded
+        .into_iter()
+        .map(|one| compile::compile(one, &options));
     let compilations: Vec<Compilation> = compiled.collect();
     gpuc::fleet::check(&compilations, &mut report);
     let mut findings = report.diagnostics().to_vec();
@@ -61,7 +69,10 @@ pub fn compile(bytes: &[u8]) {
 fn check_compilation(compilation: &Compilation) {
     let poisoned = !compilation.loaded.poisoned.is_empty();
     match &compilation.output {
-        None => assert!(compilation.report.has_errors() || poisoned, "no output, and no error"),
+        None => assert!(
+            compilation.report.has_errors() || poisoned,
+            "no output, and no error"
+        ),
         Some((tree, lock)) => {
             assert!(!compilation.report.has_errors(), "an error, and output");
             assert!(lock.files.keys().all(|path| gpuc::lock::is_inside(path)));
@@ -104,7 +115,11 @@ fn check_span(sources: &Sources, span: Span) {
     let source = sources.get(span.source);
     let text = source.map_or("", |source| source.text());
     let (start, end) = (span.start as usize, span.end as usize);
-    assert!(text.get(start..end).is_some(), "{span:?} is not in a text of {} bytes", text.len());
+    assert!(
+        text.get(start..end).is_some(),
+        "{span:?} is not in a text of {} bytes",
+        text.len()
+    );
 }
 
 fn read_again(text: &str) -> serde_json::Value {

@@ -11,7 +11,9 @@ mod support;
 
 mod cli;
 mod codes;
+mod corpus;
 mod fresh;
 mod golden;
+mod properties;
 mod schema;
 mod yaml;
