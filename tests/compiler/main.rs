@@ -2,7 +2,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    clippy::disallowed_types,
     reason = "a test may stop at the first surprise, and reads and writes files"
 )]
 
@@ -12,8 +11,10 @@ mod support;
 mod cli;
 mod codes;
 mod corpus;
+mod examples;
 mod fresh;
 mod golden;
 mod properties;
 mod schema;
+mod starters;
 mod yaml;

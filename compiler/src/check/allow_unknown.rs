@@ -1,9 +1,9 @@
 //! `allow` names something that cannot be allowed.
 
 use super::Rule;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::resolve::nearest;
 
 /// `allow` names something that cannot be allowed.
 pub(super) static RULE: Rule = Rule {
@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "allow-unknown",
         severity: Severity::Error,
         summary: "`allow` names something that cannot be allowed",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each word of `allow` is the name or the code of a warning.
 
@@ -23,7 +23,7 @@ A misspelt word allows nothing, and an error cannot be allowed: the cluster woul
 ### What to do
 
 Write the name as it stands in brackets behind the warning's code, or remove the word.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -60,27 +60,26 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if found.is_some_and(|code| code.severity == Severity::Warning) {
             continue;
         }
-        let (message, near) = match found {
-            Some(code) => (format!("`{word}` is an error: {}", code.summary), None),
-            None => {
-                let warnings = codes
-                    .iter()
-                    .filter(|code| code.severity == Severity::Warning);
-                let near = nearest(word, warnings.map(|code| code.name));
-                (format!("no warning is called `{word}`"), near)
-            }
-        };
+        if let Some(code) = found {
+            let message = format!("`{word}` is an error: {}", code.summary);
+            let draft = report.draft(&RULE.code, word.span, message);
+            let help = "errors cannot be allowed: mend it, and remove the word";
+            draft.help(help).emit();
+            continue;
+        }
+        let warnings = codes
+            .iter()
+            .filter(|code| code.severity == Severity::Warning);
+        let near = words::nearest(word, warnings.map(|code| code.name));
+        let message = format!("no warning is called `{word}`");
         let draft = report.draft(&RULE.code, word.span, message);
-        match (near, found) {
-            (Some(near), _) => draft
+        let draft = match near {
+            Some(near) => draft
                 .help(format!("did you mean `{near}`?"))
-                .replace(word.span, near)
-                .emit(),
-            (None, Some(_)) => draft
-                .help("errors cannot be allowed: mend it, and remove the word")
-                .emit(),
-            (None, None) => draft.help("remove it, or write a warning's name").emit(),
+                .replace(word.span, near),
+            None => draft.help("remove it, or write a warning's name"),
         };
+        draft.emit();
     }
 }
 

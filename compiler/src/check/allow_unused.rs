@@ -10,7 +10,7 @@ pub(super) static CODE: Code = Code {
     name: "allow-unused",
     severity: Severity::Warning,
     summary: "`allow` names a warning that does not occur",
-    explain: r#"### What it checks
+    explain: "### What it checks
 
 Whether each word of `allow` silences a warning of this file.
 
@@ -21,7 +21,7 @@ A word that stays after its reason is gone hides the next warning of the kind.
 ### What to do
 
 Remove the word.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

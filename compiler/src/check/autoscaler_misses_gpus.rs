@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "autoscaler-misses-gpus",
         severity: Severity::Warning,
         summary: "the autoscaler takes nodes for unfinished whose GPUs have other names",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether nodes that an autoscaler adds offer `nvidia.com/gpu` at all. Slices of strategy `mixed`
 and renamed shares have other names.
@@ -29,7 +29,7 @@ offers only other names stays unready to it, and after some of them it adds no m
 
 Use the strategy `single`, or shares without `rename`; or fix the number of nodes. If your
 autoscaler has the repair, write `allow: [autoscaler-misses-gpus]`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

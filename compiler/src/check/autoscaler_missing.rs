@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "autoscaler-missing",
         severity: Severity::Error,
         summary: "a pool has a range of nodes and nobody to move within it",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether there is an autoscaler when a pool's `min` and `max` differ. Pools made by hand are their
 maker's business.
@@ -27,7 +27,7 @@ GPUs that are never there.
 ### What to do
 
 Name an autoscaler, or write a fixed number of nodes: `nodes: {count: 2}`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

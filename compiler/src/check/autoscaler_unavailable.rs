@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "autoscaler-unavailable",
         severity: Severity::Error,
         summary: "the cloud cannot work with this autoscaler",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `autoscaler` is one that the cloud has, or that can run in its clusters.
 
@@ -24,7 +24,7 @@ cluster.
 ### What to do
 
 Write one that the help lists, or leave the key out for the cloud's usual one.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

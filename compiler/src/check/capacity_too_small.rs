@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "capacity-too-small",
         severity: Severity::Error,
         summary: "a pool may have more nodes than machines are reserved for it",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the most nodes of a pool are at most the `count` of its reservation or Capacity Block.
 
@@ -25,7 +25,7 @@ price.
 ### What to do
 
 Lower `nodes`, or correct `count` if more machines are reserved.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -3,9 +3,9 @@
 use gpuc_schema::config::Capacity;
 
 use super::Rule;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::resolve::listed;
 
 /// The cloud does not sell this kind of capacity.
 pub(super) static RULE: Rule = Rule {
@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "capacity-unavailable",
         severity: Severity::Error,
         summary: "the cloud does not sell this kind of capacity",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `capacity` is of a kind that the cloud has.
 
@@ -25,7 +25,7 @@ Capacity Blocks are Amazon's alone, and machines of your own are not rented at a
 ### What to do
 
 Write a kind that the help lists, or leave `capacity` out.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let draft = report.draft(&RULE.code, capacity.span, message);
         let help = match facts.capacities {
             [] => "remove `capacity`".to_owned(),
-            kinds => format!("it has {}", listed(kinds, 4)),
+            kinds => format!("it has {}", words::some(kinds, 4)),
         };
         draft.help(help).emit();
     }

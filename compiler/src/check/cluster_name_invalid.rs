@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "cluster-name-invalid",
         severity: Severity::Error,
         summary: "the cluster has a name that it cannot have",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `metadata.name` has lower-case letters, digits and `-`, starting with a letter, at most
 40 characters; and whether the cloud has clusters of this name, or of the one in
@@ -27,7 +27,7 @@ there.
 
 Rename the cluster. One that is there already and has another name in the cloud gets it by
 `cluster: {existing: {name: …}}`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

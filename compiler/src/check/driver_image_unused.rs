@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         name: "driver-image-unused",
         severity: Severity::Error,
         summary: "an image of a driver is given where no DaemonSet installs it",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `driverImage` stands where `driver` is `daemonSet`.
 
@@ -26,7 +26,7 @@ Nothing would run the image.
 ### What to do
 
 Remove the key, or write `driver: daemonSet` where the cloud allows it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

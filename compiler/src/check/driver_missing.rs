@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         name: "driver-missing",
         severity: Severity::Error,
         summary: "a node image has no driver and nobody installs one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the node image of a pool with GPUs has a driver where `stack.driver` is `preinstalled`,
 on clouds that make the machines. What a pool made by hand has is its maker's business.
@@ -27,7 +27,7 @@ The nodes would come up without a driver, and no container would see a GPU.
 ### What to do
 
 Choose an operating system whose image has a driver, or another way for the driver to come.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -83,7 +83,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let others = facts
             .drivers
             .iter()
-            .filter(|driver| **driver != DriverOwner::Preinstalled);
+            .filter(|driver| !matches!(driver, DriverOwner::Preinstalled | DriverOwner::Operator));
         let others = words(others);
         let help = if others.is_empty() {
             format!("choose an image that has one: {with}")

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "driver-too-new",
         severity: Severity::Error,
         summary: "the driver no longer knows the card",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the branch of `driverVersion` still drives the pool's card: 580 is the last for Pascal
 and Volta.
@@ -25,7 +25,7 @@ find no GPU.
 ### What to do
 
 Write the branch that the help names.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

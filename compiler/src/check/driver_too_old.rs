@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "driver-too-old",
         severity: Severity::Warning,
         summary: "the driver is older than the card",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the branch of `driverVersion` knows the pool's card.
 
@@ -24,7 +24,7 @@ An older driver does not find the card: `nvidia-smi` says that there are no devi
 
 Write the branch that the help names, or a later one. When each branch began to know a card is
 common knowledge; if yours does, write `allow: [driver-too-old]`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

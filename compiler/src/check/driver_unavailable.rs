@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "driver-unavailable",
         severity: Severity::Error,
         summary: "nobody of this name installs drivers in this cloud",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `stack.driver` is one of the ways in which a driver comes to the cloud's nodes.
 
@@ -25,7 +25,7 @@ where the image keeps its own.
 ### What to do
 
 Write one of the ways that the help lists, or leave the key out.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

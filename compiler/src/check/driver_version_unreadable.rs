@@ -4,6 +4,7 @@ use gpuc_schema::gpu::cuda::DriverVersion;
 
 use super::Rule;
 use super::places::stacks;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -16,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "a driver version is not one",
         explain: r#"### What it checks
 
-Whether `driverVersion` is a branch, such as "580", or a version of one, such as "580.95.05".
+Whether `driverVersion` is a branch, such as "580", or a version of one, such as "580.95.05"; or
+one of the words that the cloud takes, where it installs the driver.
 
 ### Why it matters
 
@@ -55,15 +57,18 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
+    let words = cluster.cloud.facts().driver_words;
     for written in stacks(cluster).filter_map(|stack| stack.driver_version.as_ref()) {
-        let channels = cluster.cloud.facts().driver_channels;
-        let is_channel = channels.contains(&written.as_str());
-        if !is_channel && DriverVersion::parse(written).is_none() {
-            let message = format!("`{written}` is not a version of a driver");
-            let draft = report.draft(&RULE.code, written.span, message);
-            draft
-                .help("write a branch or a version of one, quoted: \"580\" or \"580.95.05\"")
-                .emit();
+        if DriverVersion::parse(written).is_some() || words.contains(&written.as_str()) {
+            continue;
         }
+        let message = format!("`{written}` is not a version of a driver");
+        let draft = report.draft(&RULE.code, written.span, message);
+        let help = "write a branch or a version of one, quoted: \"580\" or \"580.95.05\"";
+        let help = match words {
+            [] => help.to_owned(),
+            words => format!("{help}; or {}", words::some(words, 4)),
+        };
+        draft.help(help).emit();
     }
 }

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "driver-version-unused",
         severity: Severity::Error,
         summary: "a driver version is given where gpuc installs no driver",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `driverVersion` stands where something of gpuc's installs the driver: not where `driver`
 is `preinstalled`.
@@ -26,7 +26,7 @@ The image's or the cloud's own driver would be there, in whatever version it has
 ### What to do
 
 Remove the key, or choose who installs that version with `driver`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -56,13 +56,9 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    // Where the cloud installs the driver, it takes the names of its channels.
-    let channels = cluster.cloud.facts().driver_channels;
-    let is_channel = |pool: &Pool| {
-        let version = pool.driver_version.as_ref();
-        version.is_some_and(|version| channels.contains(&version.as_str()))
-    };
-    let installs = |pool: &Pool| pool.driver.value != DriverOwner::Preinstalled || is_channel(pool);
+    // Where the cloud lets its own driver be chosen, it has a rule of its own.
+    let chosen = !cluster.cloud.facts().driver_words.is_empty();
+    let installs = |pool: &Pool| chosen || pool.driver.value != DriverOwner::Preinstalled;
     for unused in unused(cluster, |stack| stack.driver_version.as_ref(), installs) {
         let message = format!("nobody installs driver {}", unused.written);
         let draft = report.draft(&RULE.code, unused.written.span, message);

@@ -14,10 +14,10 @@ pub(super) static RULE: Rule = Rule {
         name: "existing-pool-key-unused",
         severity: Severity::Error,
         summary: "a pool made by hand has keys that nobody would apply",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with `existing` has keys that only mean something when gpuc makes the pool:
-`labels`, `tags`, `subnets`, `diskGib`, `maxPods`, `network`, `upgrade`.
+`labels`, `tags`, `subnets`, `diskGiB`, `maxPods`, `network`, `upgrade`.
 
 ### Why it matters
 
@@ -27,7 +27,7 @@ gpuc emits no cloud commands for such a pool. The keys would be accepted and ign
 
 Remove them. What the pool's nodes really have belongs into `taints`, `sharing`, `os` and
 `existing.selector`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "existing-selector-unclear",
         severity: Severity::Error,
         summary: "the selector of an existing pool does not pick out its nodes",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `existing.selector` has a label, and whether no node that one existing pool selects is
 also another's: one selector equal to the other, or with more labels than it.
@@ -27,7 +27,7 @@ cluster; with two pools on one node, two device plugins run there.
 
 Write labels that the pool's nodes have and no others do, such as the one with which the cloud
 names the node pool.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "hosts-without-need",
         severity: Severity::Error,
         summary: "a pool names hosts where the cloud makes the machines",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `hosts` stands only where the machines are your own.
 
@@ -22,7 +22,7 @@ The cloud names the machines that it makes; nothing would become of the key.
 ### What to do
 
 Remove `hosts`. Nodes that are there already are described with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "image-floating",
         severity: Severity::Warning,
         summary: "an image may change under its name",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each image has a digest, or a tag other than `latest`.
 
@@ -25,7 +25,7 @@ say which.
 ### What to do
 
 Write a tag that names a version, or better a digest.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

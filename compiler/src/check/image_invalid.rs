@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "image-invalid",
         severity: Severity::Error,
         summary: "an image is not the name of one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each image has the syntax of an image reference: registry, repository, tag and digest.
 
@@ -24,7 +24,7 @@ The kubelet would never pull it: pods stay in `InvalidImageName`.
 ### What to do
 
 Correct it as the help says.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "label-invalid",
         severity: Severity::Error,
         summary: "a label is not one that Kubernetes takes",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether keys and values of `labels` and `existing.selector`, and the value of `dedicatedTo`, have
 the syntax of Kubernetes labels: an optional DNS name and `/`, then at most 63 letters, digits,
@@ -28,7 +28,7 @@ cluster has been made.
 ### What to do
 
 Change the key or the value as the help says.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "label-reserved",
         severity: Severity::Error,
         summary: "a label is not the user's to set",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool's `labels` leave alone what belongs to gpuc (`gpuc.dev/`) and what the cloud keeps
 for itself.
@@ -24,7 +24,7 @@ labels of gpuc's own its DaemonSets find their nodes.
 ### What to do
 
 Remove the label, or choose a key with a prefix of your own.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

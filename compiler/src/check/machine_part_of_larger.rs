@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "machine-part-of-larger",
         severity: Severity::Error,
         summary: "a machine type is rented only as part of a larger one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a machine type can be had by itself.
 
@@ -26,7 +26,7 @@ one of them cannot be made.
 
 Choose a machine type that is rented by itself, or make this pool by other means and describe it
 with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

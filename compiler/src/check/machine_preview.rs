@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "machine-preview",
         severity: Severity::Warning,
         summary: "a machine type is a preview",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the cloud offers a machine type only as a preview.
 
@@ -24,7 +24,7 @@ A preview can be had by those who signed up for it, and its name and size may st
 ### What to do
 
 Sign up with the cloud and write `allow: [machine-preview]`, or choose another machine type.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

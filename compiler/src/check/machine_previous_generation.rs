@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "machine-previous-generation",
         severity: Severity::Warning,
         summary: "a machine type is of a generation on its way out",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a machine type is of a generation that the cloud still rents, while it and its tools move
 on.
@@ -25,7 +25,7 @@ New images, regions and features leave such machines out first, and one day they
 ### What to do
 
 Choose a newer machine type, or write `allow: [machine-previous-generation]`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -3,9 +3,9 @@
 use super::Rule;
 use super::places::machines;
 use crate::cloud::machine::Status;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::resolve::listed;
 
 /// A machine type cannot be created any more.
 pub(super) static RULE: Rule = Rule {
@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "machine-retired",
         severity: Severity::Error,
         summary: "a machine type cannot be created any more",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the cloud still makes machines of a pool's type.
 
@@ -27,7 +27,7 @@ has been made.
 
 Write a machine type that took its place; the help names those that gpuc knows. A pool that is
 there already can be described with `existing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .help("`gpuc catalog machines` lists those that can be had")
                 .emit(),
             [nearest, ..] => {
-                let help = format!("instead there is {}", listed(use_instead, 4));
+                let help = format!("instead there is {}", words::some(use_instead, 4));
                 draft.help(help).replace(span, *nearest).emit()
             }
         };

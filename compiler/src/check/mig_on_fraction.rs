@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "mig-on-fraction",
         severity: Severity::Error,
         summary: "a virtual part of a card cannot be cut into slices",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with `sharing: {mig: …}` has whole cards.
 
@@ -24,7 +24,7 @@ Who rents a part of a card gets a virtual GPU. Only the host that cut the card c
 ### What to do
 
 Choose a machine with whole cards, or share the part by time-slicing.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

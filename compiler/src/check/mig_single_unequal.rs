@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "mig-single-unequal",
         severity: Severity::Error,
         summary: "the slices of a pool with strategy `single` differ",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether every GPU of a node is cut, and all slices have one profile, where `sharing.mig.strategy`
 is `single`.
@@ -26,7 +26,7 @@ Device plugins offer none at all when slices differ or a GPU is left whole.
 ### What to do
 
 Cut all GPUs alike, or write `strategy: mixed`, where each profile has a name of its own.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -179,6 +179,7 @@ mod tests {
         assert!(names.is_sorted_by(|a, b| a < b));
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the test reads its own folder")]
     #[test]
     fn every_file_with_a_rule_is_called_like_it_and_listed() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/check");

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "nodes-too-many",
         severity: Severity::Error,
         summary: "a pool may have more nodes than the cloud allows",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the most nodes of a pool are within the cloud's own limit.
 
@@ -22,7 +22,7 @@ The cloud refuses the pool, after the cluster has been made.
 ### What to do
 
 Lower the number, or spread the nodes over several pools.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         name: "not-compiled",
         severity: Severity::Error,
         summary: "the file asks for something that gpuc does not make yet",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the file asks only for what this version of gpuc makes. The whole vocabulary can be read
 and checked in editors; not all of it has its output yet.
@@ -28,7 +28,7 @@ complete and lack what you asked for.
 ### What to do
 
 Remove the part, and make it by other means for now.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

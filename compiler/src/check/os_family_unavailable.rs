@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "os-family-unavailable",
         severity: Severity::Error,
         summary: "the cloud has no node image of this family",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `os.family` is one of the families that the cloud has node images of.
 
@@ -24,7 +24,7 @@ means nothing here.
 ### What to do
 
 Write one of the families that the help lists, or leave `os` out for the usual one.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

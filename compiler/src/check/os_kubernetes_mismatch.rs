@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "os-kubernetes-mismatch",
         severity: Severity::Error,
         summary: "a node image is not made for this Kubernetes version",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the cloud has node images of the pool's operating system for `kubernetes.version`.
 
@@ -24,7 +24,7 @@ pool would be refused after the cluster has been made.
 ### What to do
 
 Write another family, which the help lists, or another version.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -67,9 +67,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         let (first, last) = (os.kubernetes.start(), os.kubernetes.end());
         // Some images have no end yet, which facts write as a version beyond all that are supported.
-        let range = match last > SUPPORTED.end() {
-            true => format!("from {first} on"),
-            false => format!("from {first} to {last}"),
+        let range = if last > SUPPORTED.end() {
+            format!("from {first} on")
+        } else {
+            format!("from {first} to {last}")
         };
         let family = word(&os.family);
         let message = format!("{} has no {family} for Kubernetes {version}", facts.name);

@@ -57,11 +57,11 @@ pub(super) struct Unused<'c> {
 
 /// What was written in a `stack` for pools with GPUs that make no use of it: in a pool's own, or in the cluster's when
 /// none does. Without any GPUs the cluster's are defaults for pools to come.
-pub(super) fn unused<'c>(
-    cluster: &'c Cluster,
+pub(super) fn unused(
+    cluster: &Cluster,
     pick: fn(&Stack) -> Option<&Spanned<String>>,
     is_used: impl Fn(&Pool) -> bool,
-) -> Vec<Unused<'c>> {
+) -> Vec<Unused<'_>> {
     let idle: Vec<_> = (cluster.gpu_pools().map(|(pool, _)| pool))
         .filter(|pool| !is_used(pool))
         .collect();

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "plugin-twice",
         severity: Severity::Error,
         summary: "two device plugins would run on a node",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `devicePlugin` is `cloud` (the default there) on an operating system that advertises GPUs
 itself.
@@ -27,7 +27,7 @@ from the other, and a GPU may be given to two containers.
 ### What to do
 
 Write `devicePlugin: cloud` in the pool's `stack`, or choose another operating system.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "plugin-unavailable",
         severity: Severity::Error,
         summary: "nobody of this name advertises GPUs in this cloud",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `stack.devicePlugin` is one that can run on the cloud's nodes.
 
@@ -24,7 +24,7 @@ Without a device plugin the nodes offer no GPUs, and pods that ask for some wait
 ### What to do
 
 Write one that the help lists, or leave the key out for gpuc-runtime.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "pool-name-duplicate",
         severity: Severity::Error,
         summary: "two pools have one name",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each pool has a name of its own.
 
@@ -22,7 +22,7 @@ A pool's name is what everything else calls it by: the cloud, the node label, qu
 ### What to do
 
 Rename one of them.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

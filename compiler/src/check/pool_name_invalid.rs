@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "pool-name-invalid",
         severity: Severity::Error,
         summary: "a pool has a name that it cannot have",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each pool's name is one that the cloud takes for a node pool, and one that Kubernetes
 objects can bear: lower-case letters, digits and `-`, at most 32.
@@ -27,7 +27,7 @@ names of objects. The clouds' own commands do not check it before they start.
 
 Rename the pool; the help proposes a name. Whatever speaks of the pool by its name must change
 with it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "replicas-out-of-range",
         severity: Severity::Error,
         summary: "a GPU cannot be shared by so many",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a shared GPU is shared by at least two containers, and by no more than can be: 48 by
 time-slicing, and by MPS what the card takes, which is 48 from Volta on and 16 before. NVIDIA's
@@ -26,7 +26,7 @@ The device plugin would offer shares that fail when a container uses them, or wo
 ### What to do
 
 Write a number in the range that the help gives.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "runtime-image-missing",
         severity: Severity::Error,
         summary: "gpuc-runtime has no image",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether `stack.runtimeImage` is set where `devicePlugin` is `gpuc` (the default) for a pool with
 GPUs.
@@ -27,7 +27,7 @@ else's.
 
 Write the image with its tag or digest, for the cluster or for the pool; or choose another
 `devicePlugin`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         name: "runtime-image-unused",
         severity: Severity::Warning,
         summary: "an image of gpuc-runtime is given and nothing runs it",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether some pool with GPUs has `devicePlugin: gpuc` where `runtimeImage` is set.
 
@@ -26,7 +26,7 @@ Somebody may believe that gpuc-runtime runs there.
 ### What to do
 
 Remove the key, or write `devicePlugin: gpuc`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "scale-from-zero",
         severity: Severity::Warning,
         summary: "an empty pool looks different to the autoscaler than its nodes will",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether an autoscaler that adds the first node of an empty pool knows what that node will offer.
 It believes what the machine type says: a number of whole GPUs called `nvidia.com/gpu`. Slices,
@@ -31,7 +31,7 @@ empty pool. With shares called `nvidia.com/gpu` the autoscaler starts too many n
 ### What to do
 
 Keep one node: `min: 1`. From then on the autoscaler takes what a real node offers.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

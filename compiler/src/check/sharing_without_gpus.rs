@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "sharing-without-gpus",
         severity: Severity::Error,
         summary: "a pool without GPUs shares them",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with `sharing` has GPUs.
 
@@ -23,7 +23,7 @@ Nothing would come of the key. Most often the machine type is not the one that w
 ### What to do
 
 Correct the machine type, or remove `sharing`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

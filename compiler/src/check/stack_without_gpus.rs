@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "stack-without-gpus",
         severity: Severity::Error,
         summary: "a pool without GPUs has a stack of its own",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool with a `stack` has GPUs.
 
@@ -25,7 +25,7 @@ There is no driver to install and nothing to advertise: the keys would be accept
 ### What to do
 
 Remove `stack` from the pool, or correct its machine type.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

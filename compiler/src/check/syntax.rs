@@ -140,15 +140,15 @@ fn is_tag(tag: &str) -> bool {
         && tag.chars().all(|c| word(c) || matches!(c, '.' | '-'))
 }
 
-/// Whether the first part of a name is a registry: it has a dot, a port or a capital, or is `localhost`.
+/// Whether the first part of a name is a registry: it has a dot or a port, or is `localhost`.
 fn is_registry(part: &str) -> bool {
-    let (host, port) = match part.rsplit_once(':') {
-        Some((host, port)) => (host, Some(port)),
+    let (host, number) = match part.rsplit_once(':') {
+        Some((host, number)) => (host, Some(number)),
         None => (part, None),
     };
     let looks = part.contains(['.', ':']) || part == "localhost";
-    let port_is_number =
-        port.is_none_or(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
+    let port_is_number = number
+        .is_none_or(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()));
     looks && port_is_number && host.to_ascii_lowercase().split('.').all(is_dns_word)
 }
 
@@ -250,9 +250,10 @@ mod tests {
             ),
             ("a.b/c--d:v1", "a.b/c--d", Some("v1"), true),
         ] {
-            let full = match with_digest {
-                true => format!("{text}@{digest}"),
-                false => text.to_owned(),
+            let full = if with_digest {
+                format!("{text}@{digest}")
+            } else {
+                text.to_owned()
             };
             let digest = with_digest.then_some(digest.as_str());
             assert_eq!(image(&full), Ok(Image { name, tag, digest }), "{full}");

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "system-pods-nowhere",
         severity: Severity::Warning,
         summary: "no pool of a new cluster lets the cluster's own pods in",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a cluster that gpuc makes has a pool without taints that keep pods away.
 `CriticalAddonsOnly` does not count: the cluster's own pods tolerate it.
@@ -26,7 +26,7 @@ start, and names inside the cluster are not resolved.
 ### What to do
 
 Add a pool without GPUs and taints, or take the taints from one.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

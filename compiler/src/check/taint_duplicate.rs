@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         name: "taint-duplicate",
         severity: Severity::Error,
         summary: "a pool has a taint twice",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether a pool's taints differ in key or effect, the one that `dedicatedTo` brings among them.
 
@@ -25,7 +25,7 @@ A node has one taint of a key and effect; a second value for it is refused or lo
 ### What to do
 
 Remove one of them.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

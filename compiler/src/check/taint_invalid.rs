@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         name: "taint-invalid",
         severity: Severity::Error,
         summary: "a taint is not one that Kubernetes takes",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether keys and values of `taints` have the syntax of Kubernetes labels.
 
@@ -23,7 +23,7 @@ Nodes with such a taint cannot join the cluster.
 ### What to do
 
 Change the key or the value as the help says.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

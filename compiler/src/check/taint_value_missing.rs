@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "taint-value-missing",
         severity: Severity::Error,
         summary: "a taint has no value where the cloud needs one",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether each taint has a value, on clouds whose command takes none without.
 
@@ -22,7 +22,7 @@ Kubernetes allows a taint without a value; the commands of some clouds do not, a
 ### What to do
 
 Write a value, such as `present`. Everything that gpuc makes tolerates the taint with its value.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -18,11 +18,12 @@ pub(super) fn config(yaml: &str) -> Arc<GpuCluster> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let lines = yaml.lines().filter(|line| !line.trim().is_empty());
     let least = lines.clone().map(indent).min().unwrap_or_default();
-    let body: String = lines.map(|line| format!("{}\n", &line[least..])).collect();
+    let body: Vec<_> = lines.map(|line| &line[least..]).collect();
+    let body = body.join("\n");
     let head = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\n\
                 kubernetes: {version: \"1.34\"}\n";
     let (mut sources, mut report) = (Sources::default(), Report::default());
-    let world = Files::one("a.yaml", &format!("{head}{body}"));
+    let world = Files::one("a.yaml", &format!("{head}{body}\n"));
     let loaded = load(&world, "a.yaml", &mut sources, &mut report);
     let config = decode::cluster(&loaded[0].root, &mut report).expect("a cluster");
     Arc::new(config)

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "text-unprintable",
         severity: Severity::Error,
         summary: "a text has characters that nobody can see, or far too many",
-        explain: r#"### What it checks
+        explain: "### What it checks
 
 Whether the texts of the file have only visible characters and blanks, and at most 4096 of them.
 Arguments of commands and variables may have several lines.
@@ -27,7 +27,7 @@ that runs.
 ### What to do
 
 Remove the character; the message names it.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -18,7 +18,7 @@ use gpuc_schema::config::{
 use gpuc_schema::gpu::GpuModel;
 
 use crate::check::{Checked, Rule};
-use crate::model::{KubernetesVersion, Label, Pool, PoolTaint};
+use crate::model::{KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
@@ -74,6 +74,12 @@ pub trait Cloud: Sync {
 
     /// Taints that the cloud puts on a pool's nodes by itself.
     fn taints(&self, config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint>;
+
+    /// Resources that a pool's nodes offer beside GPUs because of how they are connected.
+    fn fabric(&self, pool: &Pool) -> Vec<Offer> {
+        let _ = pool;
+        Vec::new()
+    }
 
     /// Whether the cloud itself cuts a pool's GPUs into slices when it makes the nodes.
     fn cuts_gpus(&self, pool: &Pool) -> bool {
@@ -135,8 +141,8 @@ pub struct Facts {
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Who may install the driver.
     pub drivers: &'static [DriverOwner],
-    /// Words that `driverVersion` may be beside a number: the cloud's own channels of driver versions.
-    pub driver_channels: &'static [&'static str],
+    /// Words that the cloud takes for a driver's version; where it has some, it installs the driver that they choose.
+    pub driver_words: &'static [&'static str],
     /// Who may advertise GPUs.
     pub plugins: &'static [DevicePlugin],
     /// The most nodes of a pool.

@@ -37,15 +37,25 @@ pub(super) fn resolve(
         nodes: nodes::resolve(written, report),
         offers: offers::of(written, &gpus, &sharing),
         driver: driver(config, index, &gpus, plugin.value, cloud, defaults),
-        driver_version: first(&written.stack.driver_version, &config.stack.driver_version),
-        runtime_image: first(&written.stack.runtime_image, &config.stack.runtime_image),
-        driver_image: first(&written.stack.driver_image, &config.stack.driver_image),
+        driver_version: first(
+            written.stack.driver_version.as_ref(),
+            config.stack.driver_version.as_ref(),
+        ),
+        runtime_image: first(
+            written.stack.runtime_image.as_ref(),
+            config.stack.runtime_image.as_ref(),
+        ),
+        driver_image: first(
+            written.stack.driver_image.as_ref(),
+            config.stack.driver_image.as_ref(),
+        ),
         written: written.clone(),
         machine,
         gpus,
         os,
         plugin,
         sharing,
+        fabric: Vec::new(),
         labels: Vec::new(),
         selector: Vec::new(),
         taints: Vec::new(),
@@ -55,6 +65,7 @@ pub(super) fn resolve(
     let more = cloud.labels(config, &pool);
     pool.labels.extend(more);
     pool.labels.sort_by(|a, b| a.key.cmp(&b.key));
+    pool.fabric = cloud.fabric(&pool);
     pool.selector = selector(&pool);
     pool.taints = taints::of(&pool);
     let more = cloud.taints(config, &pool);
@@ -64,8 +75,8 @@ pub(super) fn resolve(
 }
 
 /// The pool's word, else the cluster's.
-fn first<T: Clone>(pool: &Option<T>, cluster: &Option<T>) -> Option<T> {
-    pool.as_ref().or(cluster.as_ref()).cloned()
+fn first<T: Clone>(pool: Option<&T>, cluster: Option<&T>) -> Option<T> {
+    pool.or(cluster).cloned()
 }
 
 fn os(
@@ -158,19 +169,14 @@ fn labels(pool: &Pool) -> Vec<Label> {
 }
 
 fn selector(pool: &Pool) -> Vec<Label> {
-    match &pool.written.existing {
-        Some(existing) => existing
-            .selector
-            .iter()
-            .map(|(key, value)| Label {
-                key: key.value.clone(),
-                value: value.value.clone(),
-                origin: Origin::made([key.span, value.span], Because::Written),
-            })
-            .collect(),
-        None => {
-            let is_pool = |label: &&Label| label.key == POOL_LABEL;
-            pool.labels.iter().filter(is_pool).cloned().collect()
-        }
-    }
+    let Some(existing) = &pool.written.existing else {
+        let is_pool = |label: &&Label| label.key == POOL_LABEL;
+        return pool.labels.iter().filter(is_pool).cloned().collect();
+    };
+    let label = |(key, value): (&Spanned<String>, &Spanned<String>)| Label {
+        key: key.value.clone(),
+        value: value.value.clone(),
+        origin: Origin::made([key.span, value.span], Because::Written),
+    };
+    existing.selector.iter().map(label).collect()
 }

@@ -62,11 +62,15 @@ impl<'a> Texts<'a> {
     }
 
     fn some(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {
-        written.into_iter().for_each(|text| self.one(text));
+        for text in written {
+            self.one(text);
+        }
     }
 
     fn map(&mut self, map: &'a TextMap) {
-        map.iter().for_each(|(key, value)| self.some([key, value]));
+        for (key, value) in map {
+            self.some([key, value]);
+        }
     }
 
     fn lines(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {

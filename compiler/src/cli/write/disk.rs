@@ -52,7 +52,18 @@ fn fill(temporary: &Path, contents: &str, executable: bool) -> std::io::Result<(
         file => file?,
     };
     file.write_all(contents.as_bytes())?;
-    set_mode(temporary, executable).map_err(std::io::Error::other)
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(fs::Permissions::from_mode(mode(executable)))?;
+    }
+    Ok(())
+}
+
+/// A file's mode, whatever the umask.
+#[cfg(unix)]
+fn mode(executable: bool) -> u32 {
+    if executable { 0o755 } else { 0o644 }
 }
 
 /// Whether a file can be run by its owner, or cannot; always right where there is no such thing.
@@ -74,7 +85,7 @@ pub(super) fn set_mode(path: &Path, executable: bool) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = if executable { 0o755 } else { 0o644 };
+        let mode = mode(executable);
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
             .with_context(|| format!("{}: cannot be made mode {mode:o}", path.display()))?;
     }

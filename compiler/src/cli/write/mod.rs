@@ -8,6 +8,7 @@
 mod disk;
 mod look;
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -101,6 +102,7 @@ fn carry_out(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
             disk::remove_empty_parents(folder, path);
         }
     }
+    let mut made = BTreeSet::new();
     for (path, action) in &changes.actions {
         let Some(file) = tree.get(path) else {
             continue;
@@ -108,7 +110,10 @@ fn carry_out(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
         let target = folder.join(path);
         match action {
             Action::Write => {
-                disk::make_folder(target.parent().unwrap_or(folder))?;
+                let parent = target.parent().unwrap_or(folder);
+                if made.insert(parent.to_owned()) {
+                    disk::make_folder(parent)?;
+                }
                 disk::put(&target, &file.contents, file.executable)?;
             }
             Action::Mode => disk::set_mode(&target, file.executable)?,

@@ -63,7 +63,7 @@ static FACTS: Facts = Facts {
         "AKS keeps it for its own labels (MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md)",
     )],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
-    driver_channels: &[],
+    driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,
@@ -135,6 +135,10 @@ impl Cloud for Azure {
                 "MicrosoftDocs/azure-aks-docs articles/aks/spot-node-pool.md, 2026-11-21",
             ),
         }]
+    }
+
+    fn cuts_gpus(&self, pool: &Pool) -> bool {
+        mig::is_cut_by_aks(pool)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

@@ -66,7 +66,7 @@ static FACTS: Facts = Facts {
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
     ],
-    driver_channels: &["default", "latest"],
+    driver_words: &["default", "latest"],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,

@@ -48,7 +48,7 @@ static FACTS: Facts = Facts {
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
     ],
-    driver_channels: &[],
+    driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,
