@@ -77,7 +77,10 @@ fn check_compilation(compilation: &Compilation) {
             assert!(!compilation.report.has_errors(), "an error, and output");
             assert!(lock.files.keys().all(|path| gpuc::lock::is_inside(path)));
             for (path, file) in tree.files() {
-                if path.ends_with(".yaml") {
+                if path
+                    .rsplit_once('.')
+                    .is_some_and(|(_, kind)| kind == "yaml")
+                {
                     read_again(&file.contents);
                 }
             }

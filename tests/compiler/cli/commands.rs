@@ -16,9 +16,7 @@ fn every_starter_file_checks_and_builds() {
             "{}",
             ran.stderr
         );
-        place
-            .run(&["check", "-q", "--deny", "warnings"])
-            .is_silent();
+        place.run(&["check", "-q", "--deny", "warnings"]).silent();
         place.build();
         assert!(place.path("clusters/my-ml/README.md").is_file(), "{cloud}");
         let before = place.read("gpu-cluster.yaml");
@@ -31,7 +29,7 @@ fn every_starter_file_checks_and_builds() {
         assert_eq!(place.read("gpu-cluster.yaml"), before);
         place
             .run(&["init", "-q", "--cloud", cloud, "other.yaml"])
-            .is_silent();
+            .silent();
         assert!(
             place
                 .read("other.yaml")
@@ -150,7 +148,7 @@ fn shells_and_man_get_their_pages() {
         );
         assert_eq!(ran.stderr, "");
     }
-    place.run(&["man", "share/man"]).is_silent();
+    place.run(&["man", "share/man"]).silent();
     let pages = place.files("share/man");
     for page in ["gpuc.1", "gpuc-build.1", "gpuc-explain.1"] {
         assert!(pages[page].contains(".TH"), "{page}");

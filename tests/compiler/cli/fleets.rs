@@ -47,9 +47,9 @@ fn every_cluster_of_a_folder_is_built_and_no_base() {
         .filter_map(|line| Some(line.split_once(':')?.0))
         .collect();
     assert_eq!(names, ["three", "four", "one", "two", "next"]);
-    place.run(&["build", "fleet", "--check"]).is_silent();
+    place.run(&["build", "fleet", "--check"]).silent();
     // The trees that are there are no input.
-    place.run(&["build", "-q"]).is_silent();
+    place.run(&["build", "-q"]).silent();
     let ran = place.run(&["check", "fleet"]).ends_with(0);
     assert!(
         ran.stdout.is_empty() && ran.stderr.starts_with("4 clusters"),
@@ -61,7 +61,7 @@ fn every_cluster_of_a_folder_is_built_and_no_base() {
 #[test]
 fn a_cluster_that_left_is_named_and_pruned() {
     let place = fleet();
-    place.run(&["build", "fleet", "-q"]).is_silent();
+    place.run(&["build", "fleet", "-q"]).silent();
     std::fs::remove_file(place.path("fleet/two.gpu-cluster.yaml")).unwrap();
     place.write("clusters/two/notes.md", "mine\n");
     let ran = place.run(&["build", "fleet"]).ends_with(0);
@@ -79,7 +79,7 @@ fn a_cluster_that_left_is_named_and_pruned() {
         1,
         "what is not gpuc's stays"
     );
-    place.run(&["build", "fleet", "--check"]).is_silent();
+    place.run(&["build", "fleet", "--check"]).silent();
     // One file says nothing of the others.
     let ran = place
         .run(&["build", "fleet/one/gpu-cluster.yaml", "--prune"])
@@ -91,7 +91,7 @@ fn a_cluster_that_left_is_named_and_pruned() {
 #[test]
 fn what_somebody_edited_is_not_pruned() {
     let place = fleet();
-    place.run(&["build", "fleet", "-q"]).is_silent();
+    place.run(&["build", "fleet", "-q"]).silent();
     std::fs::remove_file(place.path("fleet/two.gpu-cluster.yaml")).unwrap();
     place.write("clusters/two/README.md", "mine\n");
     let ran = place.run(&["build", "fleet", "--prune"]).ends_with(1);
@@ -103,7 +103,7 @@ fn what_somebody_edited_is_not_pruned() {
     assert_eq!(place.read("clusters/two/README.md"), "mine\n");
     place
         .run(&["build", "fleet", "--prune", "--force", "-q"])
-        .is_silent();
+        .silent();
     assert!(!place.path("clusters/two").exists());
 }
 

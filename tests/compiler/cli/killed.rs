@@ -45,7 +45,7 @@ fn kill(times: usize) {
     let place = Place::empty();
     let clean = versions.each_ref().map(|text| {
         place.write("gpu-cluster.yaml", text);
-        place.run(&["build", "-q", "-o", "clean"]).is_silent();
+        place.run(&["build", "-q", "-o", "clean"]).silent();
         let files = place.files("clean");
         std::fs::remove_dir_all(place.path("clean")).unwrap();
         files

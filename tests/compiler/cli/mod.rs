@@ -62,7 +62,7 @@ impl Ran {
 
     /// Whether it ended with 0 and had nothing to say.
     #[track_caller]
-    pub(crate) fn is_silent(self) {
+    pub(crate) fn silent(self) {
         let ran = self.ends_with(0);
         assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
     }
@@ -115,7 +115,7 @@ impl Place {
     /// Builds, and must.
     #[track_caller]
     pub(crate) fn build(&self) {
-        self.run(&["build", "-q"]).is_silent();
+        self.run(&["build", "-q"]).silent();
     }
 
     /// The files below a folder.

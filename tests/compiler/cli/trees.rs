@@ -20,7 +20,7 @@ fn a_tree_that_was_built_is_found_fresh_and_left_alone() {
         "{}",
         ran.stderr
     );
-    place.run(&["build", "--check"]).is_silent();
+    place.run(&["build", "--check"]).silent();
     let before = times(&place.path("clusters"));
     std::thread::sleep(std::time::Duration::from_millis(20));
     let again = place.run(&["build"]).ends_with(0);
@@ -50,7 +50,7 @@ fn what_somebody_edited_is_kept_until_it_is_forced() {
     assert_eq!(place.read(&file), "mine: true\n");
     place.run(&["build", "--force"]).ends_with(0);
     assert_eq!(place.files("clusters"), fresh);
-    place.run(&["build", "--check"]).is_silent();
+    place.run(&["build", "--check"]).silent();
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn a_file_that_is_not_gpucs_is_never_touched() {
     place.write("clusters/demo/notes.md", "mine\n");
     place.write("clusters/demo/manifests/mine/own.yaml", "mine: true\n");
     place.build();
-    place.run(&["build", "--check"]).is_silent();
+    place.run(&["build", "--check"]).silent();
     place.write("gpu-cluster.yaml", &without_gpus());
-    place.run(&["build", "--force", "-q"]).is_silent();
+    place.run(&["build", "--force", "-q"]).silent();
     assert_eq!(place.read("clusters/demo/notes.md"), "mine\n");
     assert_eq!(
         place.read("clusters/demo/manifests/mine/own.yaml"),
