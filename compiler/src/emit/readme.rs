@@ -162,6 +162,7 @@ mod tests {
     #[test]
     fn pools_resources_taints_and_layouts_are_told() {
         let slices = PoolSummary {
+            image: String::new(),
             name: "slices".to_owned(),
             machine: "p4d.24xlarge".to_owned(),
             gpus: "8 x A100-40GB".to_owned(),
@@ -193,8 +194,8 @@ mod tests {
         let text = readme(&plan(vec![slices, system]));
         for line in [
             "# ml",
-            "| slices | p4d.24xlarge | 8 x A100-40GB | MIG, mixed | 0–2 | 0–16 | the node image | gpuc-runtime |",
-            "| system | m7i.xlarge | none | – | 2 | 0 | – | – |",
+            "| slices | p4d.24xlarge | – | 8 x A100-40GB | MIG, mixed | 0–2 | 0–16 | the node image | gpuc-runtime |",
+            "| system | m7i.xlarge | – | none | – | 2 | 0 | – | – |",
             "| `nvidia.com/mig-3g.20gb` | slices | 16 | 0–32 |",
             "| slices | a=b\\|c:NoSchedule |",
             "| slices | `d=e:NoSchedule` (set by the cloud) |",

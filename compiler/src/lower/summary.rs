@@ -202,6 +202,14 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
     {
         notes.extend(autoscaler(cluster.autoscaler.value).map(str::to_owned));
     }
+    let ours: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
+    if !ours.is_empty() {
+        notes.push(format!(
+            "gpuc-runtime serves {}. This version of it reads its configuration and does not serve GPUs yet: until it \
+             does, `devicePlugin: nvidia` or `cloud` puts another plugin in its place.",
+            names(&ours)
+        ));
+    }
     if !by_cloud.is_empty() {
         notes.push(format!(
             "The cloud or the node's operating system advertises the GPUs of {}; this tree has no device plugin for \

@@ -65,7 +65,7 @@ const PRIVATE: FieldKind = FieldKind {
 };
 const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
-    read: r#".kubernetesVersion | split(".")[:2] | join(".")"#,
+    read: r#".kubernetesVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
     create: Some("--kubernetes-version"),
     change: Change::InPlace,
     source: "azure-cli 2.91.0, az aks upgrade --control-plane-only",
