@@ -137,8 +137,8 @@ pub struct ResourceKind {
 pub struct FieldKind {
     /// Its name in messages: `machine type`.
     pub name: &'static str,
-    /// The jq program that reads it from the observed resource, so that it equals the wanted value when nothing differs.
-    /// `$want` is the wanted value, as JSON: where more than one observed value will do, it answers that.
+    /// The jq program that reads it from the observed resource, so that it equals the wanted value when nothing
+    /// differs. `$want` is the wanted value, as JSON: where more than one observed value will do, it answers that.
     pub read: &'static str,
     /// The flag that sets it at creation, where there is one.
     pub create: Option<&'static str>,
@@ -174,8 +174,8 @@ pub struct Resource {
     pub kind: &'static ResourceKind,
     /// Its name in the cloud.
     pub name: String,
-    /// The script that makes it, without `.sh`: `cluster`, `pool-train`. Resources of one script, such as the hosts of a
-    /// pool, are handled there one after another.
+    /// The script that makes it, without `.sh`: `cluster`, `pool-train`. Resources of one script, such as the hosts of
+    /// a pool, are handled there one after another.
     pub script: String,
     /// One line on what it is, for the head of its script.
     pub about: String,
@@ -273,6 +273,10 @@ pub struct Release {
     pub namespace: String,
     /// The values.
     pub values: Node,
+    /// The pool that it serves.
+    pub pool: String,
+    /// The DaemonSet that it makes for the pool's nodes.
+    pub daemon_set: String,
 }
 
 /// Something that `verify.sh` looks for in the cluster.
@@ -284,10 +288,12 @@ pub struct Expectation {
     pub selector: BTreeMap<String, String>,
     /// The fewest nodes.
     pub min_nodes: u32,
-    /// How many of each resource a node has.
+    /// How many of each GPU resource a node has.
     pub allocatable: BTreeMap<String, u32>,
-    /// The DaemonSet that serves it, as namespace and name, where gpuc's does.
-    pub daemon_set: Option<(String, String)>,
+    /// How many of each other resource a node has, such as network interfaces.
+    pub fabric: BTreeMap<String, u32>,
+    /// The DaemonSets of this tree that serve it, as namespace and name.
+    pub daemon_sets: Vec<(String, String)>,
     /// What a test pod tolerates, as Kubernetes writes it.
     pub tolerations: Vec<serde_json::Value>,
     /// The runtime class of a test pod, where it needs one.

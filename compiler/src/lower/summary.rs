@@ -64,9 +64,11 @@ fn machine(pool: &Pool) -> String {
 /// What a pool's nodes run; nothing for nodes that others made, of which the file says nothing.
 fn image(pool: &Pool) -> String {
     let known = pool.os.span.is_written() || !pool.is_existing();
-    known
-        .then(|| format!("{:?}", pool.os.value))
-        .unwrap_or_default()
+    if known {
+        format!("{:?}", pool.os.value)
+    } else {
+        String::new()
+    }
 }
 
 fn gpus(pool: &Pool) -> String {
@@ -120,7 +122,7 @@ fn layout(pool: &Pool) -> Vec<String> {
 }
 
 fn resources(pool: &Pool) -> Vec<ResourceSummary> {
-    let offers = pool.offers.sure().iter();
+    let offers = pool.offers.sure().iter().chain(&pool.fabric);
     let summary = |offer: &crate::model::Offer| {
         let total = offer.total(pool.nodes.sure());
         ResourceSummary {
@@ -170,8 +172,8 @@ fn autoscaler(autoscaler: Autoscaler) -> Option<&'static str> {
     match autoscaler {
         Autoscaler::None => None,
         Autoscaler::ClusterAutoscaler => Some(
-            "The Kubernetes Cluster Autoscaler adds and removes nodes between a pool's fewest and most; this tree does not \
-             install it.",
+            "The Cluster Autoscaler adds the nodes, and this tree does not install it. Until it runs in the cluster, every \
+             pool stays at its fewest nodes.",
         ),
         Autoscaler::Karpenter => {
             Some("Karpenter adds and removes nodes between a pool's fewest and most.")
