@@ -320,7 +320,7 @@ pub struct PoolSummary {
     pub name: String,
     /// Its machine, in words.
     pub machine: String,
-    /// The family of its node image; empty where nobody said it of nodes made by others.
+    /// The family of its node image.
     pub image: String,
     /// Its GPUs, in words; empty without.
     pub gpus: String,

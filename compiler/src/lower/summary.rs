@@ -30,7 +30,7 @@ fn pool(pool: &Pool) -> PoolSummary {
     PoolSummary {
         name: pool.name.value.clone(),
         machine: machine(pool),
-        image: image(pool),
+        image: format!("{:?}", pool.os.value),
         gpus: gpus(pool),
         sharing: sharing(pool.sharing.sure(), pool.has_gpus()),
         layout: layout(pool),
@@ -58,16 +58,6 @@ fn machine(pool: &Pool) -> String {
         (MachineType::Catalog(machine), _) => machine.name.to_owned(),
         (MachineType::Cpu(_), Some(name)) => name.value.clone(),
         (MachineType::Cpu(_) | MachineType::Host, _) => "own hosts".to_owned(),
-    }
-}
-
-/// What a pool's nodes run; nothing for nodes that others made, of which the file says nothing.
-fn image(pool: &Pool) -> String {
-    let known = pool.os.span.is_written() || !pool.is_existing();
-    if known {
-        format!("{:?}", pool.os.value)
-    } else {
-        String::new()
     }
 }
 

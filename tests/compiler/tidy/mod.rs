@@ -61,8 +61,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "compile",
         &[
-            "audit", "check", "decode", "diag", "emit", "load", "lock", "lower", "model", "plan",
-            "resolve", "tree",
+            "audit", "check", "decode", "diag", "emit", "expand", "load", "lock", "lower", "model",
+            "plan", "resolve", "tree",
         ],
     ),
     ("fleet", &["compile", "diag", "source"]),
