@@ -38,8 +38,8 @@ fn texts_that_hurt() -> Vec<String> {
     texts
 }
 
-/// Every text of the file, keys of labels and tags included, is made each of the hostile ones in turn. What gpuc takes is
-/// applied; nothing may be run by it, and every program must be given exactly what the plan says.
+/// Every text of the file, keys of labels and tags included, is made each of the hostile ones in turn. What gpuc takes
+/// is applied; nothing may be run by it, and every program must be given exactly what the plan says.
 pub(crate) fn texts(case: &Case) {
     let plain = compile_text(case.config);
     let config = plain.compilations[0].config.as_deref().unwrap();

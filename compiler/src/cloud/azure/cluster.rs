@@ -187,8 +187,8 @@ fn aks(cluster: &Cluster, create: &AzureCreate) -> Resource {
     }
 }
 
-/// No key pair is written to the user's home, and no question is asked: `az` would ask before it lets the cluster into a
-/// subnet of the user's.
+/// No key pair is written to the user's home, and no question is asked: `az` would ask before it lets the cluster into
+/// a subnet of the user's.
 fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Command {
     let version = cluster.kubernetes.sure().to_string();
     let mut command = command
