@@ -7,7 +7,7 @@ use super::machine::Picker;
 use super::{Choices, Defaults, gpus, machine, nodes, offers, sharing, taints};
 use crate::cloud::{self, Cloud};
 use crate::diag::Report;
-use crate::model::{DEDICATED_TO, Known, Label, POOL_LABEL, Pool, PoolGpus};
+use crate::model::{DEDICATED_TO, Known, Label, MPS_CAPABLE, POOL_LABEL, Pool, PoolGpus, Sharing};
 use crate::node::{Because, Origin};
 
 /// Understands the pool at an index.
@@ -162,8 +162,21 @@ fn labels(pool: &Pool) -> Vec<Label> {
         value: value.value.clone(),
         origin: Origin::made([key.span, value.span], Because::Written),
     });
+    let by_nvidia = pool.plugin.value == DevicePlugin::Nvidia;
+    let shared = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
+    let own = pool.written.labels.keys().any(|key| **key == MPS_CAPABLE);
+    let mps = (by_nvidia && shared && !own).then(|| Label {
+        key: MPS_CAPABLE.to_owned(),
+        value: "true".to_owned(),
+        origin: Origin::fact(
+            [pool.plugin.span, pool.written.sharing.span],
+            "the MPS control daemon of NVIDIA's chart runs only on nodes with this label",
+            "NVIDIA/k8s-device-plugin@v0.20.0 daemonset-mps-control-daemon.yml",
+        ),
+    });
     std::iter::once(name)
         .chain(dedicated)
+        .chain(mps)
         .chain(written)
         .collect()
 }

@@ -492,8 +492,11 @@ mod tests {
         );
         assert_eq!(
             drawn(&mig_tables::H100_80GB, &[("4g.40gb", 1), ("3g.40gb", 1)]),
-            "|4g.40gb|3g.40gb|",
+            "|4g.40gb                        |3g.40gb                        |",
         );
-        assert_eq!(drawn(&mig_tables::A30, &[]), "|.|.|.|.|");
+        assert_eq!(
+            drawn(&mig_tables::A30, &[]),
+            "|......|......|......|......|"
+        );
     }
 }

@@ -138,7 +138,7 @@ impl Cloud for Azure {
     }
 
     fn cuts_gpus(&self, pool: &Pool) -> bool {
-        mig::is_cut_by_aks(pool)
+        !pool.is_existing() && mig::is_cut_by_aks(pool)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {
