@@ -28,12 +28,21 @@ fn scripts_are_clean() {
     }
     for (name, config) in [
         ("aws", include_str!("needs_shell/aws.yaml")),
-        ("aws-existing", include_str!("needs_shell/aws-existing.yaml")),
+        (
+            "aws-existing",
+            include_str!("needs_shell/aws-existing.yaml"),
+        ),
         ("aws-network", include_str!("needs_shell/aws-network.yaml")),
         ("azure", include_str!("needs_shell/azure.yaml")),
-        ("azure-existing", include_str!("needs_shell/azure-existing.yaml")),
+        (
+            "azure-existing",
+            include_str!("needs_shell/azure-existing.yaml"),
+        ),
         ("gcp", include_str!("needs_shell/gcp.yaml")),
-        ("gcp-existing", include_str!("needs_shell/gcp-existing.yaml")),
+        (
+            "gcp-existing",
+            include_str!("needs_shell/gcp-existing.yaml"),
+        ),
         ("on-prem", include_str!("needs_shell/on-prem.yaml")),
     ] {
         let outcome = compile_text(config);
@@ -42,10 +51,19 @@ fn scripts_are_clean() {
     }
     assert!(scripts.len() > 50, "{} scripts", scripts.len());
     let run = Command::new("shellcheck")
-        .args(["--severity=style", "--external-sources", "--norc", "--format=gcc"])
+        .args([
+            "--severity=style",
+            "--external-sources",
+            "--norc",
+            "--format=gcc",
+        ])
         .args(&scripts)
         .output();
     let run = run.expect("this test needs shellcheck");
     let said = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{said}{}", String::from_utf8_lossy(&run.stderr));
+    assert!(
+        run.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
 }

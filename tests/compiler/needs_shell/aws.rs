@@ -74,7 +74,11 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         }
         "zones or subnets" => group["tags"]["gpuc.dev/place"] = json!("us-east-1f"),
         "capacity" => {
-            let other = if field.want == "SPOT" { "ON_DEMAND" } else { "SPOT" };
+            let other = if field.want == "SPOT" {
+                "ON_DEMAND"
+            } else {
+                "SPOT"
+            };
             group["capacityType"] = json!(other);
         }
         "capacity reservation" => group["tags"]["gpuc.dev/reservation"] = json!("cr-0fffffff"),
@@ -98,7 +102,9 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         "nodes that may be missing during an upgrade" => {
             group["updateConfig"] = json!({"maxUnavailablePercentage": 33});
         }
-        "number of nodes" => group["scalingConfig"] = json!({"minSize": 9, "maxSize": 99, "desiredSize": 9}),
+        "number of nodes" => {
+            group["scalingConfig"] = json!({"minSize": 9, "maxSize": 99, "desiredSize": 9})
+        }
         "Kubernetes version" => group["version"] = json!("1.33"),
         _ => return false,
     }
@@ -123,7 +129,10 @@ fn a_cluster_is_made_once() {
     assert_eq!(infer["capacityType"], "SPOT");
     assert_eq!(infer["amiType"], "AL2023_x86_64_NVIDIA");
     assert_eq!(infer["labels"]["rack"], "007");
-    assert_eq!(infer["scalingConfig"], json!({"minSize": 0, "maxSize": 20, "desiredSize": 0}));
+    assert_eq!(
+        infer["scalingConfig"],
+        json!({"minSize": 0, "maxSize": 20, "desiredSize": 0})
+    );
     assert_eq!(
         infer["taints"],
         json!([
@@ -142,14 +151,22 @@ fn a_cluster_is_made_once() {
     assert_eq!(eks["nodegroups"]["train"]["capacityType"], "CAPACITY_BLOCK");
     // eksctl's own device plugin would stand beside gpuc's.
     assert_eq!(state["objects"], json!({}));
-    assert_eq!(state["contexts"], json!({}), "the user's kubeconfig is the user's");
+    assert_eq!(
+        state["contexts"],
+        json!({}),
+        "the user's kubeconfig is the user's"
+    );
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn an_existing_cluster_gets_its_pool() {
     let state = life::is_made_once(&EXISTING);
-    let groups: Vec<_> = state["eks"]["nodegroups"].as_object().unwrap().keys().collect();
+    let groups: Vec<_> = state["eks"]["nodegroups"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
     assert_eq!(groups, ["gpu-a", "infer"]);
     life::is_made_once(&HOUSED);
 }
@@ -198,7 +215,7 @@ fn health_is_verified() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn hostile_texts_are_refused_or_passed_on() {
-    hostile::texts(&RICH);
-    hostile::texts(&EXISTING);
-    hostile::texts(&HOUSED);
+    hostile::texts(&RICH, None);
+    hostile::texts(&EXISTING, Some("cloud"));
+    hostile::texts(&HOUSED, Some("cloud"));
 }

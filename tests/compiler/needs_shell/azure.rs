@@ -62,26 +62,42 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
     match field.kind.name {
         "VM size" => pool["vmSize"] = json!("Standard_D2s_v5"),
         "priority" => {
-            let other = if field.want == "Spot" { "Regular" } else { "Spot" };
+            let other = if field.want == "Spot" {
+                "Regular"
+            } else {
+                "Spot"
+            };
             pool["scaleSetPriority"] = json!(other);
         }
         "eviction policy" => pool["scaleSetEvictionPolicy"] = json!("Deallocate"),
         "highest spot price" => pool["spotMaxPrice"] = json!(77.0),
         "zones" => pool["availabilityZones"] = json!(["3"]),
         "subnet" => pool["vnetSubnetId"] = json!("/subscriptions/other"),
-        "capacity reservation group" => pool["capacityReservationGroupId"] = json!("/subscriptions/other"),
-        "proximity placement group" => pool["proximityPlacementGroupId"] = json!("/subscriptions/other"),
+        "capacity reservation group" => {
+            pool["capacityReservationGroupId"] = json!("/subscriptions/other")
+        }
+        "proximity placement group" => {
+            pool["proximityPlacementGroupId"] = json!("/subscriptions/other")
+        }
         "disk size" => pool["osDiskSizeGb"] = json!(77),
         "pods on a node" => pool["maxPods"] = json!(9),
         "GPU driver" => {
-            let other = if field.want == "Install" { "None" } else { "Install" };
+            let other = if field.want == "Install" {
+                "None"
+            } else {
+                "Install"
+            };
             pool["gpuProfile"] = json!({"driver": other});
         }
         "GPU instance profile" => pool["gpuInstanceProfile"] = json!("MIG7g"),
         "operating system" => pool["osSku"] = json!("AzureLinux"),
         "Kubernetes version" => pool["orchestratorVersion"] = json!("1.33.5"),
         "mode" => {
-            let other = if field.want == "System" { "User" } else { "System" };
+            let other = if field.want == "System" {
+                "User"
+            } else {
+                "System"
+            };
             pool["mode"] = json!(other);
         }
         "autoscaling" if field.want["enabled"] == json!(true) => pool["maxCount"] = json!(77),
@@ -114,22 +130,34 @@ fn a_cluster_is_made_once() {
     let cluster = &aks["clusters"]["rich"];
     assert_eq!(cluster["sku"]["tier"], "Premium");
     assert_eq!(cluster["supportPlan"], "AKSLongTermSupport");
-    assert_eq!(cluster["tags"], json!({"cost center": "ml & co", "owner": "platform"}));
+    assert_eq!(
+        cluster["tags"],
+        json!({"cost center": "ml & co", "owner": "platform"})
+    );
     let pools: Vec<_> = aks["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["infer", "slices", "system", "train"]);
     let system = &aks["pools"]["system"];
     assert_eq!(system["mode"], "System");
     assert_eq!(system["upgradeSettings"]["maxSurge"], "2");
-    assert_eq!(system["tags"], json!({"cost center": "ml & co", "owner": "sre"}));
+    assert_eq!(
+        system["tags"],
+        json!({"cost center": "ml & co", "owner": "sre"})
+    );
     assert_eq!(system["availabilityZones"], json!(["1", "2"]));
     let infer = &aks["pools"]["infer"];
     assert_eq!(infer["vmSize"], "Standard_NC4as_T4_v3");
     assert_eq!(infer["spotMaxPrice"], json!(1.25));
-    assert_eq!((&infer["minCount"], &infer["maxCount"]), (&json!(0), &json!(20)));
+    assert_eq!(
+        (&infer["minCount"], &infer["maxCount"]),
+        (&json!(0), &json!(20))
+    );
     assert_eq!(infer["nodeLabels"]["rack"], "007");
     assert_eq!(
         infer["nodeTaints"],
-        json!(["batch=yes:NoExecute", "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"])
+        json!([
+            "batch=yes:NoExecute",
+            "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
+        ])
     );
     let train = &aks["pools"]["train"];
     assert_eq!(train["count"], json!(2));
@@ -137,7 +165,10 @@ fn a_cluster_is_made_once() {
     assert_eq!(train["maxPods"], json!(64));
     assert_eq!(train["upgradeSettings"]["maxUnavailable"], "1");
     let group = train["capacityReservationGroupId"].as_str().unwrap();
-    assert!(group.ends_with("/capacityReservationGroups/H100"), "{group}");
+    assert!(
+        group.ends_with("/capacityReservationGroups/H100"),
+        "{group}"
+    );
     let slices = &aks["pools"]["slices"];
     assert_eq!(slices["gpuInstanceProfile"], "MIG2g");
     assert_eq!(slices["gpuProfile"], json!({"driver": "Install"}));
@@ -194,6 +225,6 @@ fn health_is_verified() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn hostile_texts_are_refused_or_passed_on() {
-    hostile::texts(&RICH);
-    hostile::texts(&EXISTING);
+    hostile::texts(&RICH, None);
+    hostile::texts(&EXISTING, Some("cloud"));
 }

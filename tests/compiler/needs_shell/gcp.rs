@@ -66,7 +66,8 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
     match field.kind.name {
         "machine type" => config["machineType"] = json!("e2-standard-32"),
         "GPUs" if field.want == json!([]) => {
-            config["accelerators"] = json!([{"acceleratorType": "nvidia-l4", "acceleratorCount": "1"}]);
+            config["accelerators"] =
+                json!([{"acceleratorType": "nvidia-l4", "acceleratorCount": "1"}]);
         }
         "GPUs" => config["accelerators"][0]["acceleratorType"] = json!("nvidia-tesla-k80"),
         "GPU driver and sharing" => {
@@ -88,11 +89,17 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         "most pods on a node" => pool["maxPodsConstraint"]["maxPodsPerNode"] = json!("32"),
         "node image" => {
             let now = field.want == "COS_CONTAINERD";
-            let other = if now { "UBUNTU_CONTAINERD" } else { "COS_CONTAINERD" };
+            let other = if now {
+                "UBUNTU_CONTAINERD"
+            } else {
+                "COS_CONTAINERD"
+            };
             config["imageType"] = json!(other);
         }
         "boot disk size" => config["diskSizeGb"] = json!(77),
-        "metadata that pods see" => config["workloadMetadataConfig"]["mode"] = json!("GCE_METADATA"),
+        "metadata that pods see" => {
+            config["workloadMetadataConfig"]["mode"] = json!("GCE_METADATA")
+        }
         "resource labels" => config["resourceLabels"]["owner"] = json!("somebody"),
         "autoscaling" if field.want.is_null() => {
             pool["autoscaling"] = json!({"enabled": true, "totalMaxNodeCount": 5});
@@ -119,7 +126,10 @@ fn a_cluster_is_made_once() {
     let gke = &state["gke"];
     let cluster = &gke["clusters"]["rich"];
     assert_eq!(cluster["releaseChannel"], json!({"channel": "STABLE"}));
-    assert_eq!(cluster["resourceLabels"], json!({"owner": "platform", "cost-center": "ml"}));
+    assert_eq!(
+        cluster["resourceLabels"],
+        json!({"owner": "platform", "cost-center": "ml"})
+    );
     let pools: Vec<_> = gke["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["attached", "infer", "slices", "system", "train"]);
     let infer = &gke["pools"]["infer"];
@@ -144,11 +154,20 @@ fn a_cluster_is_made_once() {
         json!({"enabled": true, "locationPolicy": "ANY", "totalMaxNodeCount": 20, "totalMinNodeCount": 0})
     );
     assert_eq!(infer["config"]["spot"], json!(true));
-    assert_eq!(infer["locations"], json!(["us-central1-a", "us-central1-b"]));
+    assert_eq!(
+        infer["locations"],
+        json!(["us-central1-a", "us-central1-b"])
+    );
     let train = &gke["pools"]["train"];
     assert_eq!(train["config"]["machineType"], "a3-highgpu-8g");
-    assert_eq!(train["config"]["reservationAffinity"]["values"], json!(["gpus-2026"]));
-    assert_eq!(train["config"]["ephemeralStorageLocalSsdConfig"]["localSsdCount"], json!(16));
+    assert_eq!(
+        train["config"]["reservationAffinity"]["values"],
+        json!(["gpus-2026"])
+    );
+    assert_eq!(
+        train["config"]["ephemeralStorageLocalSsdConfig"]["localSsdCount"],
+        json!(16)
+    );
     assert_eq!(train["config"]["diskSizeGb"], json!(500));
     assert_eq!(train["initialNodeCount"], json!(2));
     let slices = &gke["pools"]["slices"]["config"]["accelerators"][0];
@@ -206,6 +225,6 @@ fn health_is_verified() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn hostile_texts_are_refused_or_passed_on() {
-    hostile::texts(&RICH);
-    hostile::texts(&EXISTING);
+    hostile::texts(&RICH, None);
+    hostile::texts(&EXISTING, Some("cloud"));
 }

@@ -59,7 +59,11 @@ pub(crate) fn is_made_once(case: &Case) -> Value {
         let call = call.unwrap_or_else(|| panic!("{line}"));
         match shown.iter().position(|other| other == line) {
             Some(place) => drop(shown.remove(place)),
-            None => assert!(settles(case, &stage, call), "not shown: {line}\n{}", dry.out),
+            None => assert!(
+                settles(case, &stage, call),
+                "not shown: {line}\n{}",
+                dry.out
+            ),
         }
     }
     assert_eq!(shown.len(), case.brought, "never run: {shown:#?}");
@@ -116,7 +120,9 @@ fn made_by_its_commands(case: &Case, stage: &Stage, run: &Run) {
 /// A script stops before anything else when it talks to somebody else's cloud.
 pub(crate) fn asks_who_it_talks_to(case: &Case) {
     let stage = case.applied();
-    stage.shell(case.elsewhere, &[], &With::default()).went_well();
+    stage
+        .shell(case.elsewhere, &[], &With::default())
+        .went_well();
     let other = stage.state();
     let identity = &stage.plan.provisioning.identity;
     let name: &str = &stage.plan.cluster;
@@ -125,7 +131,9 @@ pub(crate) fn asks_who_it_talks_to(case: &Case) {
         ("apply.sh", vec!["--dry-run", "--allow-disruption"]),
         ("teardown.sh", vec!["--yes", name]),
     ] {
-        let run = stage.run(script, &arguments).was_refused(&identity[0].otherwise);
+        let run = stage
+            .run(script, &arguments)
+            .was_refused(&identity[0].otherwise);
         let asked: Vec<_> = identity.iter().take(1).map(|it| &it.ask).collect();
         assert!(stage.are(&run.calls, &asked), "{:#?}", run.calls);
     }
@@ -139,7 +147,9 @@ pub(crate) fn asks_who_it_talks_to(case: &Case) {
 
 fn scripts(stage: &Stage) -> BTreeSet<String> {
     let resources = stage.plan.provisioning.resources.iter();
-    resources.map(|resource| format!("{}.sh", resource.script)).collect()
+    resources
+        .map(|resource| format!("{}.sh", resource.script))
+        .collect()
 }
 
 /// An outage while a resource is looked at is not taken for its absence.
@@ -177,10 +187,14 @@ pub(crate) fn drift_is_mended(case: &Case) {
     for resource in &stage.plan.provisioning.resources {
         let script = format!("{}.sh", resource.script);
         let looks = stage.looks(&resource.script);
-        let (fixed, free): (Vec<_>, Vec<_>) = resource.fields.iter().partition(|it| it.update.is_empty());
+        let (fixed, free): (Vec<_>, Vec<_>) =
+            resource.fields.iter().partition(|it| it.update.is_empty());
         stops_for(case, &stage, resource, &fixed, &free);
         for field in &free {
-            let about = format!("{} {}: {}", resource.kind.name, resource.name, field.kind.name);
+            let about = format!(
+                "{} {}: {}",
+                resource.kind.name, resource.name, field.kind.name
+            );
             drift(case, &stage, resource, &[field]);
             let mut arguments = vec![];
             if let Change::Rolls { reason } = field.kind.change {
@@ -190,11 +204,23 @@ pub(crate) fn drift_is_mended(case: &Case) {
             let run = stage.run(&script, &arguments).went_well();
             let mut wanted = looks.clone();
             wanted.extend(&field.update);
-            assert!(stage.are(&run.calls, &wanted), "{about}\n{}\n{:#?}", run.said, run.calls);
-            assert!(run.calls.iter().all(|call| call.code == 0), "{about}\n{}", run.said);
+            assert!(
+                stage.are(&run.calls, &wanted),
+                "{about}\n{}\n{:#?}",
+                run.said,
+                run.calls
+            );
+            assert!(
+                run.calls.iter().all(|call| call.code == 0),
+                "{about}\n{}",
+                run.said
+            );
         }
         // The drift of one field is over when that of the next is seen alone; this is for the last.
-        let run = stage.run(&script, &["--allow-disruption"]).went_well().changed_nothing();
+        let run = stage
+            .run(&script, &["--allow-disruption"])
+            .went_well()
+            .changed_nothing();
         assert!(run.said.contains("nothing to do"), "{}", run.said);
     }
 }
@@ -213,7 +239,10 @@ fn stops_for(case: &Case, stage: &Stage, resource: &Resource, fixed: &[&Field], 
     let run = stage.run(&script, &["--allow-disruption"]);
     let mut run = run.was_refused("it would have to be made anew");
     for field in fixed {
-        let name = format!("{} {}: {}: ", resource.kind.name, resource.name, field.kind.name);
+        let name = format!(
+            "{} {}: {}: ",
+            resource.kind.name, resource.name, field.kind.name
+        );
         let Change::Replaces { reason } = field.kind.change else {
             panic!("{name}: no command changes it, and it is not said to be fixed");
         };
@@ -239,7 +268,10 @@ fn drift(case: &Case, stage: &Stage, resource: &Resource, fields: &[&Field]) {
         let before = state.clone();
         let known = (case.drift)(&mut state, resource, field);
         let about = format!("{}: {}", resource.kind.name, field.kind.name);
-        assert!(known, "nothing says how {about} drifts: add it to the table of this cloud");
+        assert!(
+            known,
+            "nothing says how {about} drifts: add it to the table of this cloud"
+        );
         assert_ne!(state, before, "{about} of {} does not drift", resource.name);
     }
     stage.set_state(&state);
@@ -269,9 +301,17 @@ pub(crate) fn survives_being_killed(case: &Case) {
     }
     let whole = case.stage();
     let changes = whole.run("apply.sh", &[]).went_well();
-    assert!(deaths + 1 >= changes.mutating().len(), "{deaths} deaths\n{}", changes.said);
+    assert!(
+        deaths + 1 >= changes.mutating().len(),
+        "{deaths} deaths\n{}",
+        changes.said
+    );
     stage.run("apply.sh", &[]).went_well().changed_nothing();
-    assert_eq!(stage.state(), whole.state(), "a life with accidents ends as one without");
+    assert_eq!(
+        stage.state(),
+        whole.state(),
+        "a life with accidents ends as one without"
+    );
 }
 
 /// Nothing is deleted without the cluster's name; then what gpuc made is, the last thing first; a second time nothing.
@@ -322,11 +362,16 @@ fn deletions(stage: &Stage) -> Vec<&plan::Command> {
 
 /// Every field that the tables of a cloud know occurs in one of its files, so that the drift of each is tried.
 pub(crate) fn every_field_occurs(cases: &[&Case]) {
-    let stages: Vec<_> = cases.iter().map(|case| Stage::new(case.config, "")).collect();
+    let stages: Vec<_> = cases
+        .iter()
+        .map(|case| Stage::new(case.config, ""))
+        .collect();
     let cloud = stages[0].cluster.cloud;
     for kind in cloud.resources() {
         for field in kind.fields {
-            let resources = stages.iter().flat_map(|stage| &stage.plan.provisioning.resources);
+            let resources = stages
+                .iter()
+                .flat_map(|stage| &stage.plan.provisioning.resources);
             let mut fields = resources.flat_map(|resource| &resource.fields);
             assert!(
                 fields.any(|found| std::ptr::eq(found.kind, field) || found.kind == field),

@@ -25,8 +25,13 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     match field.kind.name {
         "labels" => node["metadata"]["labels"]["gpuc.dev/pool"] = json!("another"),
         "taints" => {
-            let mut taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
-            taints.push(json!({"key": "gpuc.dev/dedicated-to", "value": "me", "effect": "NoSchedule"}));
+            let mut taints = node["spec"]["taints"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            taints.push(
+                json!({"key": "gpuc.dev/dedicated-to", "value": "me", "effect": "NoSchedule"}),
+            );
             taints.retain(|taint| taint["value"] != "research");
             node["spec"]["taints"] = json!(taints);
         }
@@ -100,5 +105,5 @@ fn health_is_verified() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn hostile_texts_are_refused_or_passed_on() {
-    hostile::texts(&RICH);
+    hostile::texts(&RICH, None);
 }

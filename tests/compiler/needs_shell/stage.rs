@@ -136,7 +136,11 @@ impl Stage {
             run.said
         );
         let stray: Vec<_> = fs::read_dir(self.elsewhere()).unwrap().collect();
-        assert!(stray.is_empty(), "the script left {stray:?} behind\n{}", run.said);
+        assert!(
+            stray.is_empty(),
+            "the script left {stray:?} behind\n{}",
+            run.said
+        );
         run
     }
 
@@ -257,7 +261,10 @@ fn python() -> &'static Path {
         let program = "import os, sys, yaml; print(os.path.dirname(sys.executable))";
         let found = Command::new("python3").args(["-c", program]).output();
         let found = found.expect("these tests need python3");
-        assert!(found.status.success(), "these tests need PyYAML for python3");
+        assert!(
+            found.status.success(),
+            "these tests need PyYAML for python3"
+        );
         PathBuf::from(String::from_utf8(found.stdout).unwrap().trim())
     })
 }

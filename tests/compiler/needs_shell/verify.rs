@@ -13,9 +13,16 @@ pub(crate) fn healthy_and_not(case: &Case) {
     let stage = case.applied();
     let healthy = healthy(&stage);
     stage.set_state(&healthy);
-    stage.run("verify.sh", &["--no-pods"]).went_well().changed_nothing();
+    stage
+        .run("verify.sh", &["--no-pods"])
+        .went_well()
+        .changed_nothing();
     sees_gpus(&stage);
-    assert_eq!(pods(&stage.state()), pods(&healthy), "no pod is left behind");
+    assert_eq!(
+        pods(&stage.state()),
+        pods(&healthy),
+        "no pod is left behind"
+    );
 
     let expectations = &stage.plan.expectations;
     let first = |expectation: &Expectation| members(&stage.state(), expectation)[0].clone();
@@ -27,7 +34,9 @@ pub(crate) fn healthy_and_not(case: &Case) {
         let (pool, fewest) = (&expectation.pool, expectation.min_nodes);
         if fewest > 0 {
             let left = fewest - 1;
-            told.push(format!("pool {pool}: {left} nodes are ready, and not {fewest} or more"));
+            told.push(format!(
+                "pool {pool}: {left} nodes are ready, and not {fewest} or more"
+            ));
             state["nodes"].as_object_mut().unwrap().remove(name);
         }
     }
@@ -46,25 +55,38 @@ pub(crate) fn healthy_and_not(case: &Case) {
     let mut state = healthy.clone();
     for (expectation, name) in &firsts {
         let pool = &expectation.pool;
-        let some = expectation.allocatable.iter().filter(|(_, count)| **count > 0);
+        let some = expectation
+            .allocatable
+            .iter()
+            .filter(|(_, count)| **count > 0);
         for (resource, count) in some {
             let has = count - 1;
-            told.push(format!("pool {pool}: a node must have {count} {resource}: {name} has {has}"));
+            told.push(format!(
+                "pool {pool}: a node must have {count} {resource}: {name} has {has}"
+            ));
             state["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
         }
     }
     fails(&stage, &state, &told);
 
     for (status, ails) in [
-        (json!({"desiredNumberScheduled": 0}), "wants to run on no node"),
-        (json!({"desiredNumberScheduled": 2, "numberReady": 1}), "is ready on 1 of 2 nodes"),
+        (
+            json!({"desiredNumberScheduled": 0}),
+            "wants to run on no node",
+        ),
+        (
+            json!({"desiredNumberScheduled": 2, "numberReady": 1}),
+            "is ready on 1 of 2 nodes",
+        ),
         (Value::Null, "is not there"),
     ] {
         let mut told = Vec::new();
         let mut state = healthy.clone();
         for (namespace, name) in expectations.iter().filter_map(|it| it.daemon_set.as_ref()) {
             let objects = state["objects"].as_object_mut().unwrap();
-            let mut object = objects.remove(&format!("daemonset/{namespace}/{name}")).unwrap();
+            let mut object = objects
+                .remove(&format!("daemonset/{namespace}/{name}"))
+                .unwrap();
             if !status.is_null() {
                 object["status"] = status.clone();
                 objects.insert(format!("daemonset/{namespace}/{name}"), object);
@@ -76,12 +98,24 @@ pub(crate) fn healthy_and_not(case: &Case) {
 }
 
 fn sees_gpus(stage: &Stage) {
-    let arguments = ["--image", "nvcr.io/nvidia/cuda:13.0.0-base-ubuntu24.04", "--timeout", "4"];
+    let arguments = [
+        "--image",
+        "nvcr.io/nvidia/cuda:13.0.0-base-ubuntu24.04",
+        "--timeout",
+        "4",
+    ];
     let run = stage.run("verify.sh", &arguments).went_well();
     for expectation in &stage.plan.expectations {
         for (resource, count) in &expectation.allocatable {
-            let sees = format!("pool {}: a pod with one {resource} sees GPU 0", expectation.pool);
-            assert!(*count == 0 || run.said.contains(&sees), "{sees}\n{}", run.said);
+            let sees = format!(
+                "pool {}: a pod with one {resource} sees GPU 0",
+                expectation.pool
+            );
+            assert!(
+                *count == 0 || run.said.contains(&sees),
+                "{sees}\n{}",
+                run.said
+            );
         }
     }
 }
@@ -132,24 +166,35 @@ fn members(state: &Value, expectation: &Expectation) -> Vec<String> {
         selector.iter().all(|(key, value)| labels[key] == **value)
     };
     let nodes = state["nodes"].as_object().unwrap().iter();
-    let there: Vec<_> = nodes.filter(|(_, node)| fits(node)).map(|(name, _)| name.clone()).collect();
+    let there: Vec<_> = nodes
+        .filter(|(_, node)| fits(node))
+        .map(|(name, _)| name.clone())
+        .collect();
     if !there.is_empty() {
         return there;
     }
     let made = 0..expectation.min_nodes.max(1);
-    made.map(|number| format!("{}-{number}", expectation.pool)).collect()
+    made.map(|number| format!("{}-{number}", expectation.pool))
+        .collect()
 }
 
 fn node(stage: &Stage, expectation: &Expectation, name: &str) -> Value {
     let pool = stage.cluster.pool(&expectation.pool).unwrap();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     labels.extend(pool.labels.iter().map(|label| (&*label.key, &*label.value)));
-    labels.extend(expectation.selector.iter().map(|(key, value)| (&**key, &**value)));
+    labels.extend(
+        expectation
+            .selector
+            .iter()
+            .map(|(key, value)| (&**key, &**value)),
+    );
     let taints = pool.taints.iter().map(|taint| {
         json!({"key": taint.key, "value": taint.value, "effect": format!("{:?}", taint.effect)})
     });
     let allocatable = expectation.allocatable.iter();
-    let allocatable: BTreeMap<_, _> = allocatable.map(|(key, count)| (key, count.to_string())).collect();
+    let allocatable: BTreeMap<_, _> = allocatable
+        .map(|(key, count)| (key, count.to_string()))
+        .collect();
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": labels},
