@@ -215,7 +215,7 @@ fn health_is_verified() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn hostile_texts_are_refused_or_passed_on() {
-    hostile::texts(&RICH);
-    hostile::texts(&EXISTING);
-    hostile::texts(&HOUSED);
+    hostile::texts(&RICH, None);
+    hostile::texts(&EXISTING, Some("cloud"));
+    hostile::texts(&HOUSED, Some("cloud"));
 }
