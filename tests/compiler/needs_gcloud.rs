@@ -98,7 +98,7 @@ fn gcloud_takes_every_command_and_shows_what_was_wanted() {
     });
     let asked: Vec<_> = steps
         .iter()
-        .map(|step| json!({"argv": step.argv, "exists": step.exists}))
+        .map(|step| json!({"argv": step.argv, "exists": step.exists, "made": step.shows.is_some()}))
         .collect();
     // gcloud brings its own libraries; any Python 3 that it supports reads them.
     let answers = needs::python("python3", "gcloud.py", &[], &json!(asked));

@@ -85,7 +85,7 @@ fn az_takes_every_command_and_shows_what_was_wanted() {
     });
     let asked: Vec<_> = steps
         .iter()
-        .map(|step| json!({"argv": step.argv, "exists": step.exists}))
+        .map(|step| json!({"argv": step.argv, "exists": step.exists, "made": step.shows.is_some()}))
         .collect();
     let input = json!({"offline": offline, "steps": asked});
     let answers = needs::python(python.to_str().unwrap(), "az.py", &[], &input);

@@ -1,7 +1,7 @@
 """Runs gcloud commands in one process, against a GKE that is a dictionary on loopback.
 
-In: [{"argv": [...], "exists": bool}]. `exists` says whether the pool or cluster that the command speaks of is there
-before anybody made it. Out: for each step {"code", "said", "answer", "requests"}.
+In: [{"argv": [...], "exists": bool, "made": bool}]. `exists` says whether the pool or cluster that the command speaks
+of is there; `made`, whether it is what an earlier step made. Out: for each step {"code", "said", "answer", "requests"}.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ class Gke(http.server.BaseHTTPRequestHandler):
         if self.command == "GET" and "projects" in parts and "locations" not in parts:
             answer = {"projectId": parts[parts.index("projects") + 1], "lifecycleState": "ACTIVE"}
         elif self.command == "GET" and parts[-2] in ("nodePools", "clusters"):
-            answer = stored.get(path)
+            answer = stored.get(path) if step["made"] else None
             if answer is None and (step["exists"] or parts[-2] == "clusters" and "node-pools" in step["argv"]):
                 answer = (pool if parts[-2] == "nodePools" else cluster)(parts[-1])
             if answer is not None and parts[-2] == "clusters":
