@@ -15,11 +15,12 @@ import runpy
 import sys
 import tempfile
 import threading
+import time
 
 given = json.load(sys.stdin)
 os.environ["AZURE_CONFIG_DIR"] = tempfile.mkdtemp()
 os.environ["KUBECONFIG"] = os.path.join(os.environ["AZURE_CONFIG_DIR"], "kubeconfig")
-stored, requests, step = {}, [], {}
+stored, fresh, requests, step = {}, set(), [], {}
 
 KUBECONFIG = b"""apiVersion: v1
 kind: Config
@@ -64,6 +65,7 @@ def cluster(path):
         "identity": {"type": "SystemAssigned"},
         "properties": {
             **GIVEN_BY_AZURE,
+            "oidcIssuerProfile": {"enabled": True},
             "kubernetesVersion": "1.32",
             "currentKubernetesVersion": "1.32.1",
             "provisioningState": "Succeeded",
@@ -74,7 +76,7 @@ def cluster(path):
 
 
 def look(path):
-    if step["made"] and path in stored:
+    if path in stored and (step["made"] or path in fresh):
         return stored[path]
     parts = path.split("/")
     kind = parts[-2].lower() if len(parts) > 1 else ""
@@ -108,6 +110,7 @@ class Azure(http.server.BaseHTTPRequestHandler):
                 properties.update(GIVEN_BY_AZURE)
             if not step["exists"]:
                 stored[path] = answer
+                fresh.add(path)
         elif self.command == "DELETE":
             code = 204
         elif self.command == "POST" and "Credential" in path:
@@ -115,6 +118,9 @@ class Azure(http.server.BaseHTTPRequestHandler):
         elif self.command == "GET" and path.endswith("/agentPools"):
             names = [argument for flag, argument in zip(step["argv"], step["argv"][1:]) if flag == "--name"]
             answer = {"value": [pool(f"{path}/{name}") for name in names] if step["exists"] else []}
+        elif self.command == "GET" and "/roleDefinitions" in path:
+            role = {"roleName": "Network Contributor"}
+            answer = {"value": [{"id": f"{path}/0", "name": "0", "properties": role}]}
         elif self.command == "GET":
             answer = look(path)
             if answer is None:
@@ -128,6 +134,10 @@ class Azure(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_any
 
+
+# Nothing here takes time, so nobody need wait for it.
+sleep = time.sleep
+time.sleep = lambda seconds: sleep(min(seconds, 0.01))
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Azure)
 threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -151,6 +161,7 @@ class Said(logging.StreamHandler):
 answers = []
 for step in given["steps"]:
     requests.clear()
+    fresh.clear()
     out, said, logged = io.StringIO(), io.StringIO(), Said()
     logging.getLogger("cli").addHandler(logged)
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
