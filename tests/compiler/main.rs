@@ -2,7 +2,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    clippy::disallowed_types,
     reason = "a test may stop at the first surprise, and reads and writes files"
 )]
 
@@ -11,13 +10,21 @@ mod support;
 
 mod codes;
 mod corpus;
+mod examples;
 mod fresh;
 mod golden;
+mod keys;
+mod matrix;
 mod needs;
 mod needs_clouds;
 mod needs_gcloud;
 mod needs_kubectl;
+mod needs_shell;
+mod needs_shellcheck;
 mod needs_upstream;
+mod origins;
 mod schema;
+mod starters;
+mod tidy;
 mod typed;
 mod yaml;

@@ -241,7 +241,11 @@ def tag(call):
 
 def untag(call):
     found = _tagged(call)
-    for key in _need(call, "--tag-keys")[0]:
+    (keys,) = _need(call, "--tag-keys")
+    # A list may be one JSON array instead of many words (awscli/argprocess.py).
+    if len(keys) == 1 and keys[0].lstrip().startswith("["):
+        keys = json.loads(keys[0])
+    for key in keys:
         found["tags"].pop(key, None)
 
 

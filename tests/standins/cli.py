@@ -125,6 +125,9 @@ def _outage(tool, argv):
     who, _, part = os.environ.get("GPUC_STANDIN_FAIL", "").partition(":")
     if who == tool.name and part in " ".join(argv):
         raise Refused(1, tool.outage)
+    most = os.environ.get("GPUC_STANDIN_DIE_AFTER")
+    if most is not None and state.changes() >= int(most):
+        raise Refused(1, tool.outage)
 
 
 def _find(tool, argv):

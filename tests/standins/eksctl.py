@@ -98,14 +98,10 @@ def create_cluster(call):
         raise _refuse(f'creating CloudFormation stack "eksctl-{name}-cluster": operation error'
                       f" CloudFormation: CreateStack, AlreadyExistsException: Stack"
                       f" [eksctl-{name}-cluster] already exists")
-    vpc = config.get("vpc", {}).get("id", "vpc-0a0a0a0a0a0a0a0a0")
-    zones = config.get("availabilityZones") or [f"{region}{zone}" for zone in "abc"]
-    subnets = {}
-    for number, zone in enumerate(zones):
-        for visibility, digit in (("public", "1"), ("private", "2")):
-            identity = f"subnet-{digit}{number:016x}"
-            subnets[identity] = {"SubnetId": identity, "AvailabilityZone": zone, "VpcId": vpc,
-                                 "MapPublicIpOnLaunch": visibility == "public", "State": "available"}
+    network = config.get("vpc") or {}
+    vpc = network.get("id", "vpc-0a0a0a0a0a0a0a0a0")
+    subnets = _network(config, region, vpc)
+    endpoints = network.get("clusterEndpoints") or {}
     call.data["eks"]["subnets"] |= subnets
     owned = {"alpha.eksctl.io/cluster-name": name, "alpha.eksctl.io/eksctl-version": "0.231.0",
              "eksctl.cluster.k8s.io/v1alpha1/cluster-name": name}
@@ -115,8 +111,11 @@ def create_cluster(call):
         "version": str(config["metadata"].get("version", DEFAULT_VERSION)),
         "endpoint": f"https://{name}.gr7.{region}.eks.amazonaws.com", "platformVersion": "eks.9",
         "resourcesVpcConfig": {
-            "vpcId": vpc, "subnetIds": sorted(subnets), "endpointPublicAccess": True,
-            "endpointPrivateAccess": False, "publicAccessCidrs": ["0.0.0.0/0"],
+            "vpcId": vpc, "subnetIds": sorted(subnets),
+            "securityGroupIds": [network.get("securityGroup", "sg-0a0a0a0a0a0a0a0a0")],
+            "endpointPublicAccess": endpoints.get("publicAccess", True),
+            "endpointPrivateAccess": endpoints.get("privateAccess", False),
+            "publicAccessCidrs": network.get("publicAccessCIDRs", ["0.0.0.0/0"]),
         },
         "roleArn": f"arn:aws:iam::{ACCOUNT}:role/eksctl-{name}-cluster-ServiceRole",
         "identity": {"oidc": {"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/STANDIN"}},
@@ -131,6 +130,20 @@ def create_cluster(call):
     if not call.has("--without-nodegroup"):
         _groups(call, name, region, config)
     return 0
+
+
+def _network(config, region, vpc):
+    """The subnets of a VPC that is there, or of one that eksctl makes: a public and a private one in each zone."""
+    found = {}
+    for visibility, digit in (("public", "1"), ("private", "2")):
+        given = (config.get("vpc") or {}).get("subnets")
+        zones = config.get("availabilityZones") or [f"{region}{zone}" for zone in "abc"]
+        made = {zone: {"id": f"subnet-{digit}{number:016x}"} for number, zone in enumerate(zones)}
+        for key, about in (made if given is None else given.get(visibility) or {}).items():
+            found[about["id"]] = {
+                "SubnetId": about["id"], "AvailabilityZone": about.get("az", key), "VpcId": vpc,
+                "MapPublicIpOnLaunch": visibility == "public", "State": "available"}
+    return found
 
 
 def _dry_run(call, config):

@@ -149,6 +149,11 @@ def list_clusters(call):
     _answer(call, [_shown_cluster(call, each) for each in call.data["gke"]["clusters"].values()])
 
 
+def _version(text):
+    """GKE takes `1.34` for the newest patch of it, and shows the whole."""
+    return f"{text}.1-gke.1000000" if text.count(".") == 1 else text
+
+
 def _zones(call, place):
     if call.has("--node-locations"):
         return sorted(gke_pool.listed(call.get("--node-locations")))
@@ -197,7 +202,7 @@ def create_cluster(call):
         if held[name]["_path"] != path:
             raise Unsupported(f"two GKE clusters named {name}")
         raise _error(call, 409, f"Already exists: {path}.")
-    version = call.get("--cluster-version", DEFAULT_VERSION)
+    version = _version(call.get("--cluster-version", DEFAULT_VERSION))
     zones = _zones(call, place)
     cluster = {
         "_path": path,
@@ -207,8 +212,8 @@ def create_cluster(call):
         "locations": zones,
         "currentMasterVersion": version,
         "endpoint": "192.0.2.10",
-        "network": call.get("--network", "default"),
-        "subnetwork": call.get("--subnetwork", "default"),
+        "network": call.get("--network", "default").rsplit("/", 1)[-1],
+        "subnetwork": call.get("--subnetwork", "default").rsplit("/", 1)[-1],
         "releaseChannel": {"channel": call.get("--release-channel", "regular").upper()},
         "resourceLabels": gke_pool.pairs("--labels", call.get("--labels", "")),
         "selfLink": f"https://container.googleapis.com/v1/{path}",
@@ -293,7 +298,7 @@ def upgrade(call):
         raise Unsupported("gcloud container clusters upgrade of every node pool")
     pool = _named_pool(call, cluster) if call.has("--node-pool") else None
     _attended(call)
-    version = call.get("--cluster-version", cluster["currentMasterVersion"])
+    version = _version(call.get("--cluster-version", cluster["currentMasterVersion"]))
     if pool is None:
         cluster["currentMasterVersion"] = version
         return

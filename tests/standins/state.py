@@ -75,6 +75,14 @@ def record(tool, argv, mutates, rc):
         file.write(line + "\n")
 
 
+def changes():
+    """How many logged calls went well and may have changed something."""
+    with open(_path("GPUC_STANDIN_LOG"), "a+", encoding="utf-8") as file:
+        file.seek(0)
+        calls = [json.loads(line) for line in file]
+    return sum(call["mutates"] and call["rc"] == 0 for call in calls)
+
+
 def split(path):
     """`a."b.c".d` as ["a", "b.c", "d"]."""
     parts = re.findall(r'"((?:[^"\\]|\\.)*)"|((?:[^."\\]|\\.)+)', path)

@@ -35,13 +35,16 @@ mod machine_part_of_larger;
 mod machine_preview;
 mod machine_previous_generation;
 mod machine_retired;
+mod mig_nobody_cuts;
 mod mig_on_fraction;
 mod mig_single_unequal;
+mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
 mod os_family_unavailable;
 mod os_kubernetes_mismatch;
 mod places;
+mod plugin_cannot_inject;
 mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
@@ -126,6 +129,9 @@ pub static RULES: &[&Rule] = &[
     &system_pods_nowhere::RULE,
     &text_unprintable::RULE,
     &autoscaler_misses_gpus::RULE,
+    &plugin_cannot_inject::RULE,
+    &mig_nobody_cuts::RULE,
+    &mps_kept_off::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -1,6 +1,6 @@
 //! What the tree's README says of a cluster.
 
-use gpuc_schema::config::{DevicePlugin, DriverOwner, TaintEffect};
+use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, TaintEffect};
 use gpuc_schema::gpu::placement;
 
 use crate::check::Checked;
@@ -106,7 +106,7 @@ fn layout(pool: &Pool) -> Vec<String> {
 }
 
 fn resources(pool: &Pool) -> Vec<ResourceSummary> {
-    let offers = pool.offers.sure().iter();
+    let offers = pool.offers.sure().iter().chain(&pool.fabric);
     let summary = |offer: &crate::model::Offer| {
         let total = offer.total(pool.nodes.sure());
         ResourceSummary {
@@ -164,6 +164,13 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         names.join(", ")
     };
     let mut notes = Vec::new();
+    if cluster.autoscaler.value == Autoscaler::ClusterAutoscaler {
+        notes.push(
+            "The Cluster Autoscaler adds the nodes, and this tree does not install it. Until it runs in the cluster, \
+             every pool stays at its fewest nodes."
+                .to_owned(),
+        );
+    }
     if !by_cloud.is_empty() {
         notes.push(format!(
             "The cloud or the node's operating system advertises the GPUs of {}; this tree has no device plugin for \

@@ -9,7 +9,6 @@ mod nodes;
 mod offers;
 mod pool;
 mod sharing;
-mod suggest;
 mod taints;
 
 use std::collections::BTreeMap;
@@ -18,8 +17,6 @@ use std::sync::Arc;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Autoscaler, GpuCluster};
 use serde::Serialize;
-
-pub use suggest::{listed, nearest};
 
 use crate::cloud;
 use crate::diag::Report;

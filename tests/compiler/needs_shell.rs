@@ -1,0 +1,10 @@
+//! The scripts, run: real bash, real jq, and stand-ins for the command lines of the clouds (`tests/standins/README.md`).
+
+mod aws;
+mod azure;
+mod gcp;
+mod hostile;
+mod life;
+mod on_prem;
+mod stage;
+mod verify;

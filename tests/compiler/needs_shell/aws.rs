@@ -1,0 +1,221 @@
+//! EKS.
+
+use gpuc::plan::{Field, Resource};
+use serde_json::{Value, json};
+
+use super::life::{self, Case};
+use super::{hostile, verify};
+
+static RICH: Case = Case {
+    config: include_str!("aws.yaml"),
+    before: "",
+    elsewhere: "standin-state set-string eks.account 999999999999",
+    brought: 0,
+    settled: &[],
+    drift,
+};
+
+static EXISTING: Case = Case {
+    config: include_str!("aws-existing.yaml"),
+    before: "
+        place='metadata: {name: Theirs, region: us-east-1, version: \"1.34\"}'
+        head='apiVersion: eksctl.io/v1alpha5, kind: ClusterConfig'
+        groups='managedNodeGroups: [{name: gpu-a, instanceType: g5.2xlarge}]'
+        eksctl create cluster --config-file=<(echo \"{$head, $place, $groups}\") >/dev/null",
+    elsewhere: RICH.elsewhere,
+    brought: 0,
+    settled: &[],
+    drift,
+};
+
+/// A new cluster in a network that is there.
+static HOUSED: Case = Case {
+    config: include_str!("aws-network.yaml"),
+    before: "",
+    elsewhere: RICH.elsewhere,
+    brought: 0,
+    settled: &[],
+    drift,
+};
+
+fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
+    let name = resource.name.as_str();
+    match resource.kind.name {
+        "EKS cluster" => drift_cluster(&mut state["eks"]["clusters"][name], field),
+        "EKS node group" => drift_group(&mut state["eks"]["nodegroups"][name], field),
+        _ => false,
+    }
+}
+
+fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
+    let network = &mut cluster["resourcesVpcConfig"];
+    match field.kind.name {
+        "VPC" => network["vpcId"] = json!("vpc-0ffffffffffffffff"),
+        "subnets" => network["subnetIds"] = json!(["subnet-0ffffffffffffffff"]),
+        "security groups" => network["securityGroupIds"] = json!(["sg-0ffffffffffffffff"]),
+        "API server's endpoint" => {
+            let now = field.want["endpointPublicAccess"].as_bool().unwrap();
+            network["endpointPublicAccess"] = json!(!now);
+        }
+        "VPC range" => cluster["tags"]["gpuc.dev/vpc-cidr"] = json!("10.99.0.0/16"),
+        "zones" => cluster["tags"]["gpuc.dev/cluster-zones"] = json!("us-east-1f"),
+        "tags" => cluster["tags"]["extra"] = json!("tag"),
+        "Kubernetes version" => cluster["version"] = json!("1.33"),
+        _ => return false,
+    }
+    true
+}
+
+fn drift_group(group: &mut Value, field: &Field) -> bool {
+    match field.kind.name {
+        "machine type" => group["instanceTypes"] = json!(["m5.large"]),
+        "node image" => {
+            group["amiType"] = json!("WINDOWS_CORE_2022_x86_64");
+        }
+        "zones or subnets" => group["tags"]["gpuc.dev/place"] = json!("us-east-1f"),
+        "capacity" => {
+            let other = if field.want == "SPOT" {
+                "ON_DEMAND"
+            } else {
+                "SPOT"
+            };
+            group["capacityType"] = json!(other);
+        }
+        "capacity reservation" => group["tags"]["gpuc.dev/reservation"] = json!("cr-0fffffff"),
+        "disk size in GiB" => group["tags"]["gpuc.dev/disk-gib"] = json!("77"),
+        "EFA" => {
+            let other = if field.want == "yes" { "no" } else { "yes" };
+            group["tags"]["gpuc.dev/efa"] = json!(other);
+        }
+        "placement group" => group["tags"]["gpuc.dev/placement-group"] = json!("other"),
+        "most pods on a node" => group["tags"]["gpuc.dev/max-pods"] = json!("9"),
+        "Kubernetes version of the image" => group["tags"]["gpuc.dev/kubernetes"] = json!("1.33"),
+        "labels" => group["labels"]["extra"] = json!("label"),
+        "taints" => {
+            let other = json!({"key": "other", "value": "x", "effect": "NO_EXECUTE"});
+            group["taints"] = json!([other]);
+        }
+        "tags" => group["tags"]["extra"] = json!("tag"),
+        "the autoscaler's picture of a node" => {
+            group["tags"]["k8s.io/cluster-autoscaler/node-template/label/extra"] = json!("label");
+        }
+        "nodes that may be missing during an upgrade" => {
+            group["updateConfig"] = json!({"maxUnavailablePercentage": 33});
+        }
+        "number of nodes" => {
+            group["scalingConfig"] = json!({"minSize": 9, "maxSize": 99, "desiredSize": 9})
+        }
+        "Kubernetes version" => group["version"] = json!("1.33"),
+        _ => return false,
+    }
+    true
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn a_cluster_is_made_once() {
+    let state = life::is_made_once(&RICH);
+    let eks = &state["eks"];
+    let cluster = &eks["clusters"]["rich"];
+    assert_eq!(cluster["version"], "1.34");
+    assert_eq!(cluster["tags"]["cost center"], "ml: a/b");
+    let access = &cluster["resourcesVpcConfig"];
+    assert_eq!(access["endpointPublicAccess"], json!(false));
+    assert_eq!(access["endpointPrivateAccess"], json!(true));
+    let groups: Vec<_> = eks["nodegroups"].as_object().unwrap().keys().collect();
+    assert_eq!(groups, ["infer", "slices", "system", "train", "ubuntu"]);
+    let infer = &eks["nodegroups"]["infer"];
+    assert_eq!(infer["instanceTypes"], json!(["g5.xlarge"]));
+    assert_eq!(infer["capacityType"], "SPOT");
+    assert_eq!(infer["amiType"], "AL2023_x86_64_NVIDIA");
+    assert_eq!(infer["labels"]["rack"], "007");
+    assert_eq!(
+        infer["scalingConfig"],
+        json!({"minSize": 0, "maxSize": 20, "desiredSize": 0})
+    );
+    assert_eq!(
+        infer["taints"],
+        json!([
+            {"effect": "PREFER_NO_SCHEDULE", "key": "batch"},
+            {"effect": "NO_SCHEDULE", "key": "nvidia.com/gpu", "value": "present"},
+        ])
+    );
+    let picture = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu";
+    assert_eq!(infer["tags"][picture], "4");
+    let train = &eks["nodegroups"]["train"]["_config"];
+    assert_eq!(train["efaEnabled"], json!(true));
+    assert_eq!(train["volumeSize"], json!(500));
+    assert_eq!(train["maxPodsPerNode"], json!(60));
+    let reservation = &train["capacityReservation"]["capacityReservationTarget"];
+    assert_eq!(reservation["capacityReservationID"], "cr-0123456789abcdef0");
+    assert_eq!(eks["nodegroups"]["train"]["capacityType"], "CAPACITY_BLOCK");
+    // eksctl's own device plugin would stand beside gpuc's.
+    assert_eq!(state["objects"], json!({}));
+    assert_eq!(
+        state["contexts"],
+        json!({}),
+        "the user's kubeconfig is the user's"
+    );
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn an_existing_cluster_gets_its_pool() {
+    let state = life::is_made_once(&EXISTING);
+    let groups: Vec<_> = state["eks"]["nodegroups"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(groups, ["gpu-a", "infer"]);
+    life::is_made_once(&HOUSED);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn drift_is_mended() {
+    life::every_field_occurs(&[&RICH, &EXISTING, &HOUSED]);
+    life::drift_is_mended(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn drift_in_an_existing_cluster_is_mended() {
+    life::drift_is_mended(&EXISTING);
+    life::drift_is_mended(&HOUSED);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn somebody_elses_account_is_left_alone() {
+    life::asks_who_it_talks_to(&RICH);
+    life::an_outage_is_no_absence(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn accidents_are_survived() {
+    life::survives_being_killed(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn what_was_made_is_taken_down() {
+    life::is_taken_down(&RICH);
+    life::is_taken_down(&EXISTING);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn health_is_verified() {
+    verify::healthy_and_not(&RICH);
+    verify::healthy_and_not(&EXISTING);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn hostile_texts_are_refused_or_passed_on() {
+    hostile::texts(&RICH);
+    hostile::texts(&EXISTING);
+    hostile::texts(&HOUSED);
+}

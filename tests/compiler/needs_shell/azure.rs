@@ -1,0 +1,230 @@
+//! AKS.
+
+use gpuc::plan::{Field, Resource};
+use serde_json::{Value, json};
+
+use super::life::{self, Case};
+use super::{hostile, verify};
+
+static RICH: Case = Case {
+    config: include_str!("azure.yaml"),
+    before: "",
+    elsewhere: "
+        standin-state set-string aks.account.id 99999999-9999-9999-9999-999999999999
+        standin-state set-string aks.account.name somebody-elses
+        standin-state set aks.subscriptions '[]'",
+    brought: 1,
+    settled: &["surge of an upgrade"],
+    drift,
+};
+
+static EXISTING: Case = Case {
+    config: include_str!("azure-existing.yaml"),
+    before: "
+        az group create --name theirs --location eastus --output none
+        az aks create --resource-group theirs --name Theirs --kubernetes-version 1.34 \\
+          --no-ssh-key --output none
+        az aks nodepool add --resource-group theirs --cluster-name Theirs --name old --output none",
+    elsewhere: RICH.elsewhere,
+    brought: 0,
+    settled: &[],
+    drift,
+};
+
+fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
+    let name = resource.name.as_str();
+    match resource.kind.name {
+        "AKS cluster" => drift_cluster(&mut state["aks"]["clusters"][name], field),
+        "AKS node pool" => drift_pool(&mut state["aks"]["pools"][name], field),
+        _ => false,
+    }
+}
+
+fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
+    match field.kind.name {
+        "location" => cluster["location"] = json!("westus"),
+        "network" => cluster["networkProfile"]["networkPluginMode"] = json!(null),
+        "private API server" => {
+            let now = field.want.as_bool().unwrap();
+            cluster["apiServerAccessProfile"] = json!({"enablePrivateCluster": !now});
+        }
+        "Kubernetes version" => cluster["kubernetesVersion"] = json!("1.33.5"),
+        "tier" => cluster["sku"]["tier"] = json!("Free"),
+        "OIDC issuer" => cluster["oidcIssuerProfile"]["enabled"] = json!(false),
+        "workload identity" => cluster["securityProfile"]["workloadIdentity"] = json!(null),
+        "tags" => cluster["tags"]["extra"] = json!("tag"),
+        _ => return false,
+    }
+    true
+}
+
+fn drift_pool(pool: &mut Value, field: &Field) -> bool {
+    match field.kind.name {
+        "VM size" => pool["vmSize"] = json!("Standard_D2s_v5"),
+        "priority" => {
+            let other = if field.want == "Spot" {
+                "Regular"
+            } else {
+                "Spot"
+            };
+            pool["scaleSetPriority"] = json!(other);
+        }
+        "eviction policy" => pool["scaleSetEvictionPolicy"] = json!("Deallocate"),
+        "highest spot price" => pool["spotMaxPrice"] = json!(77.0),
+        "zones" => pool["availabilityZones"] = json!(["3"]),
+        "subnet" => pool["vnetSubnetId"] = json!("/subscriptions/other"),
+        "capacity reservation group" => {
+            pool["capacityReservationGroupId"] = json!("/subscriptions/other")
+        }
+        "proximity placement group" => {
+            pool["proximityPlacementGroupId"] = json!("/subscriptions/other")
+        }
+        "disk size" => pool["osDiskSizeGb"] = json!(77),
+        "pods on a node" => pool["maxPods"] = json!(9),
+        "GPU driver" => {
+            let other = if field.want == "Install" {
+                "None"
+            } else {
+                "Install"
+            };
+            pool["gpuProfile"] = json!({"driver": other});
+        }
+        "GPU instance profile" => pool["gpuInstanceProfile"] = json!("MIG7g"),
+        "operating system" => pool["osSku"] = json!("AzureLinux"),
+        "Kubernetes version" => pool["orchestratorVersion"] = json!("1.33.5"),
+        "mode" => {
+            let other = if field.want == "System" {
+                "User"
+            } else {
+                "System"
+            };
+            pool["mode"] = json!(other);
+        }
+        "autoscaling" if field.want["enabled"] == json!(true) => pool["maxCount"] = json!(77),
+        "autoscaling" => {
+            pool["enableAutoScaling"] = json!(true);
+            pool["minCount"] = json!(1);
+            pool["maxCount"] = json!(5);
+        }
+        "nodes" => pool["count"] = json!(9),
+        "labels" => pool["nodeLabels"]["extra"] = json!("label"),
+        "taints" => {
+            let mut taints = pool["nodeTaints"].as_array().cloned().unwrap_or_default();
+            taints.push(json!("other=x:NoExecute"));
+            pool["nodeTaints"] = json!(taints);
+        }
+        "tags" => pool["tags"]["extra"] = json!("tag"),
+        "surge of an upgrade" => pool["upgradeSettings"]["maxSurge"] = json!("77%"),
+        "nodes missing in an upgrade" => pool["upgradeSettings"]["maxUnavailable"] = json!("77%"),
+        _ => return false,
+    }
+    true
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn a_cluster_is_made_once() {
+    let state = life::is_made_once(&RICH);
+    let aks = &state["aks"];
+    assert_eq!(aks["groups"]["ml.(prod)"]["location"], "eastus");
+    let cluster = &aks["clusters"]["rich"];
+    assert_eq!(cluster["sku"]["tier"], "Premium");
+    assert_eq!(cluster["supportPlan"], "AKSLongTermSupport");
+    assert_eq!(
+        cluster["tags"],
+        json!({"cost center": "ml & co", "owner": "platform"})
+    );
+    let pools: Vec<_> = aks["pools"].as_object().unwrap().keys().collect();
+    assert_eq!(pools, ["infer", "slices", "system", "train"]);
+    let system = &aks["pools"]["system"];
+    assert_eq!(system["mode"], "System");
+    assert_eq!(system["upgradeSettings"]["maxSurge"], "2");
+    assert_eq!(
+        system["tags"],
+        json!({"cost center": "ml & co", "owner": "sre"})
+    );
+    assert_eq!(system["availabilityZones"], json!(["1", "2"]));
+    let infer = &aks["pools"]["infer"];
+    assert_eq!(infer["vmSize"], "Standard_NC4as_T4_v3");
+    assert_eq!(infer["spotMaxPrice"], json!(1.25));
+    assert_eq!(
+        (&infer["minCount"], &infer["maxCount"]),
+        (&json!(0), &json!(20))
+    );
+    assert_eq!(infer["nodeLabels"]["rack"], "007");
+    assert_eq!(
+        infer["nodeTaints"],
+        json!([
+            "batch=yes:NoExecute",
+            "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
+        ])
+    );
+    let train = &aks["pools"]["train"];
+    assert_eq!(train["count"], json!(2));
+    assert_eq!(train["osDiskSizeGb"], json!(500));
+    assert_eq!(train["maxPods"], json!(64));
+    assert_eq!(train["upgradeSettings"]["maxUnavailable"], "1");
+    let group = train["capacityReservationGroupId"].as_str().unwrap();
+    assert!(
+        group.ends_with("/capacityReservationGroups/H100"),
+        "{group}"
+    );
+    let slices = &aks["pools"]["slices"];
+    assert_eq!(slices["gpuInstanceProfile"], "MIG2g");
+    assert_eq!(slices["gpuProfile"], json!({"driver": "Install"}));
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn an_existing_cluster_gets_its_pool() {
+    let state = life::is_made_once(&EXISTING);
+    let pools: Vec<_> = state["aks"]["pools"].as_object().unwrap().keys().collect();
+    assert_eq!(pools, ["infer", "nodepool1", "old"]);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn drift_is_mended() {
+    life::every_field_occurs(&[&RICH, &EXISTING]);
+    life::drift_is_mended(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn drift_in_an_existing_cluster_is_mended() {
+    life::drift_is_mended(&EXISTING);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn somebody_elses_subscription_is_left_alone() {
+    life::asks_who_it_talks_to(&RICH);
+    life::an_outage_is_no_absence(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn accidents_are_survived() {
+    life::survives_being_killed(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn what_was_made_is_taken_down() {
+    life::is_taken_down(&RICH);
+    life::is_taken_down(&EXISTING);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn health_is_verified() {
+    verify::healthy_and_not(&RICH);
+    verify::healthy_and_not(&EXISTING);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn hostile_texts_are_refused_or_passed_on() {
+    hostile::texts(&RICH);
+    hostile::texts(&EXISTING);
+}

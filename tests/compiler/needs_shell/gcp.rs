@@ -1,0 +1,230 @@
+//! GKE.
+
+use gpuc::plan::{Field, Resource};
+use serde_json::{Value, json};
+
+use super::life::{self, Case};
+use super::{hostile, verify};
+
+static RICH: Case = Case {
+    config: include_str!("gcp.yaml"),
+    before: "",
+    elsewhere: r#"standin-state set gke.projects '["somebody-elses"]'"#,
+    brought: 0,
+    settled: &[],
+    drift,
+};
+
+static EXISTING: Case = Case {
+    config: include_str!("gcp-existing.yaml"),
+    before: "
+        place='--project=acme-ml-prod --location=us-central1-a'
+        gcloud container clusters create theirs $place --cluster-version=1.34.1-gke.1 >/dev/null
+        gcloud container node-pools create old $place --cluster=theirs >/dev/null",
+    elsewhere: RICH.elsewhere,
+    brought: 0,
+    settled: &[],
+    drift,
+};
+
+fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
+    let name = resource.name.as_str();
+    match resource.kind.name {
+        "GKE cluster" => drift_cluster(&mut state["gke"]["clusters"][name], field),
+        "GKE node pool" => drift_pool(&mut state["gke"]["pools"][name], field),
+        "GKE cluster's first pool" => {
+            let first = json!({"name": name, "_cluster": "rich", "config": {}});
+            state["gke"]["pools"][name] = first;
+            field.kind.name == "first pool"
+        }
+        _ => false,
+    }
+}
+
+fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
+    match field.kind.name {
+        "network" => cluster["network"] = json!("other"),
+        "subnetwork" => cluster["subnetwork"] = json!("other"),
+        "private nodes" => {
+            let now = field.want.as_bool().unwrap();
+            cluster["networkConfig"]["defaultEnablePrivateNodes"] = json!(!now);
+            cluster["privateClusterConfig"] = json!({"enablePrivateNodes": !now});
+        }
+        "release channel" => cluster["releaseChannel"]["channel"] = json!("RAPID"),
+        "Kubernetes version of the control plane" => {
+            cluster["currentMasterVersion"] = json!("1.33.5-gke.1080000");
+        }
+        "workload identity" => cluster["workloadIdentityConfig"] = json!({}),
+        "resource labels" => cluster["resourceLabels"]["owner"] = json!("somebody"),
+        _ => return false,
+    }
+    true
+}
+
+fn drift_pool(pool: &mut Value, field: &Field) -> bool {
+    let config = &mut pool["config"];
+    match field.kind.name {
+        "machine type" => config["machineType"] = json!("e2-standard-32"),
+        "GPUs" if field.want == json!([]) => {
+            config["accelerators"] =
+                json!([{"acceleratorType": "nvidia-l4", "acceleratorCount": "1"}]);
+        }
+        "GPUs" => config["accelerators"][0]["acceleratorType"] = json!("nvidia-tesla-k80"),
+        "GPU driver and sharing" => {
+            let now = &field.want["driver"] == "LATEST";
+            let other = if now { "DEFAULT" } else { "LATEST" };
+            let driver = &mut config["accelerators"][0]["gpuDriverInstallationConfig"];
+            driver["gpuDriverVersion"] = json!(other);
+        }
+        "local SSDs" => config["ephemeralStorageLocalSsdConfig"]["localSsdCount"] = json!(1),
+        "spot capacity" => config["spot"] = json!(!field.want.as_bool().unwrap()),
+        "reservation" => {
+            config["reservationAffinity"] = json!({
+                "consumeReservationType": "SPECIFIC_RESERVATION",
+                "key": "compute.googleapis.com/reservation-name",
+                "values": ["other"],
+            });
+        }
+        "placement" => pool["placementPolicy"] = json!({"policyName": "other"}),
+        "most pods on a node" => pool["maxPodsConstraint"]["maxPodsPerNode"] = json!("32"),
+        "node image" => {
+            let now = field.want == "COS_CONTAINERD";
+            let other = if now {
+                "UBUNTU_CONTAINERD"
+            } else {
+                "COS_CONTAINERD"
+            };
+            config["imageType"] = json!(other);
+        }
+        "boot disk size" => config["diskSizeGb"] = json!(77),
+        "metadata that pods see" => {
+            config["workloadMetadataConfig"]["mode"] = json!("GCE_METADATA")
+        }
+        "resource labels" => config["resourceLabels"]["owner"] = json!("somebody"),
+        "autoscaling" if field.want.is_null() => {
+            pool["autoscaling"] = json!({"enabled": true, "totalMaxNodeCount": 5});
+        }
+        "autoscaling" => pool["autoscaling"]["totalMaxNodeCount"] = json!(77),
+        "node labels" => config["labels"]["extra"] = json!("label"),
+        "taints" => {
+            let other = json!({"key": "other", "value": "x", "effect": "NO_EXECUTE"});
+            config["taints"] = json!([other]);
+        }
+        "upgrade settings" => pool["upgradeSettings"]["maxSurge"] = json!(7),
+        "upgrades and repairs by GKE" => pool["management"]["autoUpgrade"] = json!(false),
+        "zones" => pool["locations"] = json!(["us-central1-f"]),
+        "nodes in each zone" => pool["initialNodeCount"] = json!(9),
+        _ => return false,
+    }
+    true
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn a_cluster_is_made_once() {
+    let state = life::is_made_once(&RICH);
+    let gke = &state["gke"];
+    let cluster = &gke["clusters"]["rich"];
+    assert_eq!(cluster["releaseChannel"], json!({"channel": "STABLE"}));
+    assert_eq!(
+        cluster["resourceLabels"],
+        json!({"owner": "platform", "cost-center": "ml"})
+    );
+    let pools: Vec<_> = gke["pools"].as_object().unwrap().keys().collect();
+    assert_eq!(pools, ["attached", "infer", "slices", "system", "train"]);
+    let infer = &gke["pools"]["infer"];
+    assert_eq!(
+        infer["config"]["labels"],
+        json!({"acme.dev/tier": "gold", "gpuc.dev/pool": "infer", "rack": "007"})
+    );
+    assert_eq!(
+        infer["config"]["taints"],
+        json!([{"effect": "NO_EXECUTE", "key": "batch", "value": "yes"}])
+    );
+    assert_eq!(
+        infer["config"]["accelerators"],
+        json!([{
+            "acceleratorCount": "1", "acceleratorType": "nvidia-l4",
+            "gpuDriverInstallationConfig": {"gpuDriverVersion": "DEFAULT"},
+            "gpuSharingConfig": {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": "4"},
+        }])
+    );
+    assert_eq!(
+        infer["autoscaling"],
+        json!({"enabled": true, "locationPolicy": "ANY", "totalMaxNodeCount": 20, "totalMinNodeCount": 0})
+    );
+    assert_eq!(infer["config"]["spot"], json!(true));
+    assert_eq!(
+        infer["locations"],
+        json!(["us-central1-a", "us-central1-b"])
+    );
+    let train = &gke["pools"]["train"];
+    assert_eq!(train["config"]["machineType"], "a3-highgpu-8g");
+    assert_eq!(
+        train["config"]["reservationAffinity"]["values"],
+        json!(["gpus-2026"])
+    );
+    assert_eq!(
+        train["config"]["ephemeralStorageLocalSsdConfig"]["localSsdCount"],
+        json!(16)
+    );
+    assert_eq!(train["config"]["diskSizeGb"], json!(500));
+    assert_eq!(train["initialNodeCount"], json!(2));
+    let slices = &gke["pools"]["slices"]["config"]["accelerators"][0];
+    assert_eq!(slices["gpuPartitionSize"], "1g.5gb");
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn an_existing_cluster_gets_its_pool() {
+    let state = life::is_made_once(&EXISTING);
+    let pools: Vec<_> = state["gke"]["pools"].as_object().unwrap().keys().collect();
+    assert_eq!(pools, ["default-pool", "infer", "old"]);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn drift_is_mended() {
+    life::every_field_occurs(&[&RICH, &EXISTING]);
+    life::drift_is_mended(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn drift_in_an_existing_cluster_is_mended() {
+    life::drift_is_mended(&EXISTING);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn somebody_elses_project_is_left_alone() {
+    life::asks_who_it_talks_to(&RICH);
+    life::an_outage_is_no_absence(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn accidents_are_survived() {
+    life::survives_being_killed(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn what_was_made_is_taken_down() {
+    life::is_taken_down(&RICH);
+    life::is_taken_down(&EXISTING);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn health_is_verified() {
+    verify::healthy_and_not(&RICH);
+    verify::healthy_and_not(&EXISTING);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn hostile_texts_are_refused_or_passed_on() {
+    hostile::texts(&RICH);
+    hostile::texts(&EXISTING);
+}

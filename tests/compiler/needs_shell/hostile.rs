@@ -1,0 +1,243 @@
+//! Whatever a user writes is refused where it stands, or reaches a program as it is.
+
+use std::collections::BTreeMap;
+
+use gpuc::diag::Severity;
+use serde_json::Value;
+
+use super::life::Case;
+use super::stage::{Run, Stage};
+use super::verify;
+use crate::support::compile_text;
+
+/// Texts that mean something to a shell, to jq, to YAML, to printf, or to the parsers of command lines.
+fn texts_that_hurt() -> Vec<String> {
+    let mut texts = [
+        "it's \"quoted\"",
+        "$(touch pwned)",
+        "`touch pwned`",
+        "'; touch pwned; '",
+        "\\(now) ${HOME} \\$HOME \\",
+        "first\nsecond; touch pwned\n",
+        "ünïcödé 🚀 \u{202e}İı",
+        "--help",
+        "-n",
+        "%s%n%d",
+        "a=b,c=d;e:f|g&h>pwned",
+        "*?[a-z]{a,b}~",
+        " ",
+        "",
+        "@file",
+        "file:///etc/passwd",
+        "null",
+        "!!int 7",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    texts.push("x'\"$(touch pwned)\\ ".repeat(540));
+    texts
+}
+
+/// Every text of the file, keys of labels and tags included, is made each of the hostile ones in turn. What gpuc takes is
+/// applied; nothing may be run by it, and every program must be given exactly what the plan says.
+pub(crate) fn texts(case: &Case) {
+    let plain = compile_text(case.config);
+    let config = plain.compilations[0].config.as_deref().unwrap();
+    let config = written(&serde_json::to_value(config).unwrap());
+    let mut places = Vec::new();
+    walk(&config, &mut Vec::new(), &mut places);
+    assert!(places.len() > 15, "{places:?}");
+    let mut taken: BTreeMap<String, Vec<(Place, String)>> = BTreeMap::new();
+    for place in &places {
+        for text in texts_that_hurt() {
+            let Some(changed) = replaced(&config, place, &text) else {
+                continue;
+            };
+            if is_taken(&changed, place, &text) {
+                taken
+                    .entry(text.clone())
+                    .or_default()
+                    .push((place.clone(), text));
+            }
+        }
+    }
+    // As many at once as go together, so that a few runs try them all.
+    while let Some(mut run) = next_together(&config, &mut taken) {
+        applies(case, &mut run);
+    }
+}
+
+/// Keys and indexes, and whether the key at the end is meant instead of its value.
+type Place = (Vec<String>, bool);
+
+/// Without what nobody wrote: the file is read again from this.
+fn written(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(_, value)| !value.is_null());
+            kept.map(|(key, value)| (key.clone(), written(value)))
+                .collect()
+        }
+        Value::Array(items) => items.iter().map(written).collect(),
+        other => other.clone(),
+    }
+}
+
+fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<Place>) {
+    let children: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| (key.clone(), value))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(at, item)| (at.to_string(), item))
+            .collect(),
+        Value::String(_) => {
+            places.push((path.clone(), false));
+            return;
+        }
+        _ => return,
+    };
+    for (key, child) in children {
+        path.push(key);
+        if value.is_object() {
+            places.push((path.clone(), true));
+        }
+        walk(child, path, places);
+        path.pop();
+    }
+}
+
+fn replaced(config: &Value, (path, is_key): &Place, text: &str) -> Option<Value> {
+    let mut config = config.clone();
+    let (last, way) = path.split_last()?;
+    let mut parent = &mut config;
+    for part in way {
+        parent = match parent {
+            Value::Array(items) => items.get_mut(part.parse::<usize>().ok()?)?,
+            other => other.get_mut(part)?,
+        };
+    }
+    match parent {
+        Value::Object(map) if *is_key => {
+            let value = map.remove(last)?;
+            map.insert(text.to_owned(), value);
+        }
+        Value::Object(map) => {
+            *map.get_mut(last)? = Value::from(text);
+        }
+        Value::Array(items) => *items.get_mut(last.parse::<usize>().ok()?)? = Value::from(text),
+        _ => return None,
+    }
+    Some(config)
+}
+
+/// Whether gpuc takes the file. If not it says so, and a finding stands at the line of the text or speaks of it.
+fn is_taken(config: &Value, place: &Place, text: &str) -> bool {
+    let source = serde_json::to_string_pretty(config).unwrap();
+    let outcome = compile_text(&source);
+    let errors: Vec<_> = outcome
+        .findings
+        .iter()
+        .filter(|found| found.severity == Severity::Error)
+        .collect();
+    if errors.is_empty() {
+        assert!(outcome.compilations.iter().all(|one| one.output.is_some()));
+        return true;
+    }
+    let quoted = serde_json::to_string(text).unwrap();
+    let lines: Vec<usize> = source
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.contains(&quoted))
+        .map(|(number, _)| number)
+        .collect();
+    let line_of = |at: u32| source[..at as usize].matches('\n').count();
+    let told = errors.iter().any(|found| {
+        let span = found.primary.span;
+        let secondary = found.labels.iter().map(|label| label.span);
+        let mut spans = secondary.chain([span]);
+        spans.any(|span| lines.contains(&line_of(span.start)))
+    });
+    assert!(
+        told,
+        "{place:?} = {quoted} is refused elsewhere\n{}",
+        outcome.text()
+    );
+    false
+}
+
+/// A file with one of the texts at each place that takes some, as many of them as go together.
+fn next_together(
+    config: &Value,
+    taken: &mut BTreeMap<String, Vec<(Place, String)>>,
+) -> Option<Value> {
+    let mut changed = config.clone();
+    let mut used: Vec<Place> = Vec::new();
+    for places in taken.values_mut() {
+        places.retain(|(place, text)| {
+            // A key that was replaced is not on the way any more.
+            if used.iter().any(|(other, _)| other == &place.0) {
+                return true;
+            }
+            let Some(next) = replaced(&changed, place, text) else {
+                return true;
+            };
+            let outcome = compile_text(&serde_json::to_string_pretty(&next).unwrap());
+            if outcome.compilations.iter().any(|one| one.output.is_none()) {
+                return true;
+            }
+            changed = next;
+            used.push(place.clone());
+            false
+        });
+    }
+    (!used.is_empty()).then_some(changed)
+}
+
+fn applies(case: &Case, config: &mut Value) {
+    let findings = compile_text(&serde_json::to_string_pretty(config).unwrap()).findings;
+    let allowed: Vec<_> = findings.iter().map(|found| found.code.id).collect();
+    if !allowed.is_empty() {
+        config["allow"] = allowed.into();
+    }
+    let stage = Stage::new(&serde_json::to_string_pretty(config).unwrap(), case.before);
+    let run = stage.run("apply.sh", &[]).went_well();
+    is_quiet(&run);
+    for resource in &stage.plan.provisioning.resources {
+        let called = |command| run.calls.iter().any(|call| stage.is(call, command));
+        assert!(
+            called(&resource.observe.command),
+            "{}\n{:#?}",
+            resource.name,
+            run.calls
+        );
+        // AKS makes the first pool with the cluster.
+        let brought =
+            case.brought > 0 && resource.kind.name == "AKS node pool" && resource.delete.is_empty();
+        for command in resource.create.iter().filter(|_| !brought) {
+            assert!(called(command), "{command:#?}\n{:#?}", run.calls);
+        }
+    }
+    let second = stage.run("apply.sh", &[]).went_well().changed_nothing();
+    is_quiet(&second);
+    let state = verify::healthy(&stage);
+    stage.set_state(&state);
+    is_quiet(&stage.run("verify.sh", &["--no-pods"]).went_well());
+    let name: &str = &stage.plan.cluster;
+    is_quiet(&stage.run("teardown.sh", &["--yes", name]).went_well());
+}
+
+/// No shell stumbled.
+fn is_quiet(run: &Run) {
+    for words in [
+        "command not found",
+        "syntax error",
+        "unbound variable",
+        "parse error",
+    ] {
+        assert!(!run.said.contains(words), "{}", run.said);
+    }
+}

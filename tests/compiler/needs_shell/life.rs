@@ -1,0 +1,384 @@
+//! The life of a cluster: shown, made, made again, changed by others, cut short, taken down.
+
+use std::collections::BTreeSet;
+
+use gpuc::plan::{self, Change, Field, Resource, Word};
+use serde_json::Value;
+
+use super::stage::{Call, Run, Stage, With};
+
+/// A cloud, as these tests need it.
+pub(crate) struct Case {
+    /// A `gpu-cluster.yaml`.
+    pub(crate) config: &'static str,
+    /// What makes the world in which it is applied, as shell commands.
+    pub(crate) before: &'static str,
+    /// What makes it another account, project, subscription or context, as shell commands.
+    pub(crate) elsewhere: &'static str,
+    /// Pools that come with the cluster: a dry run, which makes no cluster, shows their creation too.
+    pub(crate) brought: usize,
+    /// The fields that a first run changes on what is there by then.
+    pub(crate) settled: &'static [&'static str],
+    /// Makes a field of a resource differ from what is wanted, and no other; says whether it knows the field.
+    pub(crate) drift: fn(&mut Value, &Resource, &Field) -> bool,
+}
+
+impl Case {
+    /// The world before anything was applied.
+    pub(crate) fn stage(&self) -> Stage {
+        Stage::new(self.config, self.before)
+    }
+
+    /// The world after the first run.
+    pub(crate) fn applied(&self) -> Stage {
+        let stage = self.stage();
+        stage.run("apply.sh", &[]).went_well();
+        stage
+    }
+}
+
+/// A dry run changes nothing and shows every command; the first run makes everything, the second nothing. What became of
+/// the world is given back for a closer look.
+pub(crate) fn is_made_once(case: &Case) -> Value {
+    let stage = case.stage();
+    let before = stage.state();
+    let dry = stage.run("apply.sh", &["--dry-run"]);
+    let dry = dry.went_well().changed_nothing();
+    assert_eq!(stage.state(), before);
+
+    let first = stage.run("apply.sh", &[]).went_well();
+    let lines = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix("+ "));
+        lines.map(str::to_owned).collect()
+    };
+    let run = lines(&first.said);
+    let mut shown: Vec<_> = dry.out.lines().collect();
+    // What is shown may be pasted: a shell reads the words that the program got.
+    for (line, words) in run.iter().zip(words(&stage, &run)) {
+        let call = first.calls.iter().find(|call| call.words == words);
+        let call = call.unwrap_or_else(|| panic!("{line}"));
+        match shown.iter().position(|other| other == line) {
+            Some(place) => drop(shown.remove(place)),
+            None => assert!(
+                settles(case, &stage, call),
+                "not shown: {line}\n{}",
+                dry.out
+            ),
+        }
+    }
+    assert_eq!(shown.len(), case.brought, "never run: {shown:#?}");
+    made_by_its_commands(case, &stage, &first);
+
+    let made = stage.state();
+    let second = stage.run("apply.sh", &[]).went_well().changed_nothing();
+    assert_eq!(stage.state(), made, "{}", second.said);
+    made
+}
+
+/// Whether a call is one that a first run may make on what is there by then.
+fn settles(case: &Case, stage: &Stage, call: &Call) -> bool {
+    let resources = stage.plan.provisioning.resources.iter();
+    let mut fields = resources.flat_map(|resource| &resource.fields);
+    fields.any(|field| {
+        let is_listed = case.settled.contains(&field.kind.name);
+        is_listed && field.update.iter().any(|command| stage.is(call, command))
+    })
+}
+
+/// Lines of shell as words.
+fn words(stage: &Stage, lines: &[String]) -> Vec<Vec<String>> {
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let lines = lines.as_slice();
+    let script = r#"for line; do eval "set -- $line"; printf '%s\0' "$@"; printf '\n\0'; done"#;
+    let run = stage.shell(script, lines, &With::default()).went_well();
+    let mut all = Vec::new();
+    let mut words = Vec::new();
+    for word in run.out.split_terminator('\0') {
+        if word == "\n" {
+            all.push(std::mem::take(&mut words));
+        } else {
+            words.push(word.to_owned());
+        }
+    }
+    all
+}
+
+/// Everything that changed something was a command that creates something, as it stands in the plan, byte for byte, but for
+/// what is settled afterwards.
+fn made_by_its_commands(case: &Case, stage: &Stage, run: &Run) {
+    for call in run.mutating() {
+        let mut resources = stage.plan.provisioning.resources.iter();
+        let creates = resources.any(|resource| {
+            let mut commands = resource.create.iter();
+            commands.any(|command| stage.is(call, command))
+        });
+        assert!(creates || settles(case, stage, call), "{call:#?}");
+        assert_eq!(call.code, 0, "{}", run.said);
+    }
+}
+
+/// A script stops before anything else when it talks to somebody else's cloud.
+pub(crate) fn asks_who_it_talks_to(case: &Case) {
+    let stage = case.applied();
+    stage
+        .shell(case.elsewhere, &[], &With::default())
+        .went_well();
+    let other = stage.state();
+    let identity = &stage.plan.provisioning.identity;
+    let name: &str = &stage.plan.cluster;
+    for (script, arguments) in [
+        ("apply.sh", vec![]),
+        ("apply.sh", vec!["--dry-run", "--allow-disruption"]),
+        ("teardown.sh", vec!["--yes", name]),
+    ] {
+        let run = stage
+            .run(script, &arguments)
+            .was_refused(&identity[0].otherwise);
+        let asked: Vec<_> = identity.iter().take(1).map(|it| &it.ask).collect();
+        assert!(stage.are(&run.calls, &asked), "{:#?}", run.calls);
+    }
+    assert_eq!(stage.state(), other);
+    // Every script asks, not only the one that calls the others.
+    let scripts: BTreeSet<_> = scripts(&stage);
+    for script in scripts {
+        stage.run(&script, &[]).was_refused(&identity[0].otherwise);
+    }
+}
+
+fn scripts(stage: &Stage) -> BTreeSet<String> {
+    let resources = stage.plan.provisioning.resources.iter();
+    resources
+        .map(|resource| format!("{}.sh", resource.script))
+        .collect()
+}
+
+/// An outage while a resource is looked at is not taken for its absence.
+pub(crate) fn an_outage_is_no_absence(case: &Case) {
+    let stage = case.stage();
+    let mut known = BTreeSet::new();
+    for resource in &stage.plan.provisioning.resources {
+        let command = texts(&resource.observe.command);
+        let outage = format!("{}:{}", command[0], command[1..].join(" "));
+        if !known.insert((resource.script.clone(), outage.clone())) {
+            continue;
+        }
+        let with = With {
+            environment: &[("GPUC_STANDIN_FAIL", &outage)],
+            ..With::default()
+        };
+        let script = format!("{}.sh", resource.script);
+        let run = stage.run_with(&script, &[], &with);
+        run.was_refused("could not be looked at");
+    }
+}
+
+fn texts(command: &plan::Command) -> Vec<&str> {
+    let text = |word| match word {
+        &Word::Text(ref text) => text.as_str(),
+        other => panic!("what is looked at is known beforehand: {other:?}"),
+    };
+    command.0.iter().map(text).collect()
+}
+
+/// Every field of every resource: what others changed is seen; what can be changed is, by the commands of that field and no
+/// others; what cannot stops the script with its reason.
+pub(crate) fn drift_is_mended(case: &Case) {
+    let stage = case.applied();
+    for resource in &stage.plan.provisioning.resources {
+        let script = format!("{}.sh", resource.script);
+        let looks = stage.looks(&resource.script);
+        let (fixed, free): (Vec<_>, Vec<_>) =
+            resource.fields.iter().partition(|it| it.update.is_empty());
+        stops_for(case, &stage, resource, &fixed, &free);
+        for field in &free {
+            let about = format!(
+                "{} {}: {}",
+                resource.kind.name, resource.name, field.kind.name
+            );
+            drift(case, &stage, resource, &[field]);
+            let mut arguments = vec![];
+            if let Change::Rolls { reason } = field.kind.change {
+                stage.run(&script, &[]).was_refused(reason);
+                arguments.push("--allow-disruption");
+            }
+            let run = stage.run(&script, &arguments).went_well();
+            let mut wanted = looks.clone();
+            wanted.extend(&field.update);
+            assert!(
+                stage.are(&run.calls, &wanted),
+                "{about}\n{}\n{:#?}",
+                run.said,
+                run.calls
+            );
+            assert!(
+                run.calls.iter().all(|call| call.code == 0),
+                "{about}\n{}",
+                run.said
+            );
+        }
+        // The drift of one field is over when that of the next is seen alone; this is for the last.
+        let run = stage
+            .run(&script, &["--allow-disruption"])
+            .went_well()
+            .changed_nothing();
+        assert!(run.said.contains("nothing to do"), "{}", run.said);
+    }
+}
+
+/// All that cannot be changed, and something that can beside it: every reason is told, and nothing is changed.
+fn stops_for(case: &Case, stage: &Stage, resource: &Resource, fixed: &[&Field], free: &[&Field]) {
+    if fixed.is_empty() {
+        return;
+    }
+    let before = stage.state();
+    drift(case, stage, resource, fixed);
+    if let Some(field) = free.first() {
+        drift(case, stage, resource, &[field]);
+    }
+    let script = format!("{}.sh", resource.script);
+    let run = stage.run(&script, &["--allow-disruption"]);
+    let mut run = run.was_refused("it would have to be made anew");
+    for field in fixed {
+        let name = format!(
+            "{} {}: {}: ",
+            resource.kind.name, resource.name, field.kind.name
+        );
+        let Change::Replaces { reason } = field.kind.change else {
+            panic!("{name}: no command changes it, and it is not said to be fixed");
+        };
+        assert!(run.said.contains(reason), "{name}: {reason}\n{}", run.said);
+        // Once when it is found, once when the script stops.
+        assert_eq!(run.said.matches(&name).count(), 2, "{name}\n{}", run.said);
+    }
+    stage.set_state(&before);
+    // Each of them alone is enough.
+    if let [first, .., last] = fixed {
+        for field in [first, last] {
+            drift(case, stage, resource, &[field]);
+            run = stage.run(&script, &[]).was_refused(field.kind.name);
+            stage.set_state(&before);
+        }
+    }
+    drop(run);
+}
+
+fn drift(case: &Case, stage: &Stage, resource: &Resource, fields: &[&Field]) {
+    let mut state = stage.state();
+    for field in fields {
+        let before = state.clone();
+        let known = (case.drift)(&mut state, resource, field);
+        let about = format!("{}: {}", resource.kind.name, field.kind.name);
+        assert!(
+            known,
+            "nothing says how {about} drifts: add it to the table of this cloud"
+        );
+        assert_ne!(state, before, "{about} of {} does not drift", resource.name);
+    }
+    stage.set_state(&state);
+}
+
+/// A script that dies after each of its changes is finished by the next run.
+pub(crate) fn survives_being_killed(case: &Case) {
+    let stage = case.stage();
+    let mut deaths = 0;
+    let mut lives = "1";
+    loop {
+        let before = stage.state();
+        let with = With {
+            environment: &[("GPUC_STANDIN_DIE_AFTER", lives)],
+            ..With::default()
+        };
+        let run = stage.run_with("apply.sh", &[], &with);
+        if run.code == 0 {
+            break;
+        }
+        deaths += 1;
+        assert!(deaths < 40, "it never ends\n{}", run.said);
+        let done = run.mutating().into_iter().filter(|call| call.code == 0);
+        assert_eq!(done.count().to_string(), lives, "{}", run.said);
+        // Two changes may belong together: what was done of them is done again.
+        lives = if stage.state() == before { "2" } else { "1" };
+    }
+    let whole = case.stage();
+    let changes = whole.run("apply.sh", &[]).went_well();
+    assert!(
+        deaths + 1 >= changes.mutating().len(),
+        "{deaths} deaths\n{}",
+        changes.said
+    );
+    stage.run("apply.sh", &[]).went_well().changed_nothing();
+    assert_eq!(
+        stage.state(),
+        whole.state(),
+        "a life with accidents ends as one without"
+    );
+}
+
+/// Nothing is deleted without the cluster's name; then what gpuc made is, the last thing first; a second time nothing.
+pub(crate) fn is_taken_down(case: &Case) {
+    let stage = case.applied();
+    let made = stage.state();
+    let name: &str = &stage.plan.cluster;
+    for (arguments, input) in [
+        (vec![], ""),
+        (vec![], "\n"),
+        (vec![], "yes\n"),
+        (vec!["--yes"], ""),
+        (vec!["--yes", "another"], ""),
+        (vec!["--yes", ""], ""),
+    ] {
+        let with = With {
+            input,
+            ..With::default()
+        };
+        let run = stage.run_with("teardown.sh", &arguments, &with);
+        run.was_refused("name");
+    }
+    let dry = stage.run("teardown.sh", &["--dry-run"]);
+    let dry = dry.went_well().changed_nothing();
+    assert_eq!(stage.state(), made);
+
+    let input = format!("{name}\n");
+    let with = With {
+        input: &input,
+        ..With::default()
+    };
+    let run = stage.run_with("teardown.sh", &[], &with).went_well();
+    let wanted = deletions(&stage);
+    let calls: Vec<Call> = run.mutating().into_iter().cloned().collect();
+    assert!(stage.are(&calls, &wanted), "{wanted:#?}\n{calls:#?}");
+    assert_eq!(dry.out.lines().count(), calls.len(), "{}", dry.out);
+
+    let gone = stage.state();
+    stage.run("teardown.sh", &["--yes", name]).went_well();
+    assert_eq!(stage.state(), gone);
+}
+
+/// The commands that delete, the last resource's first.
+fn deletions(stage: &Stage) -> Vec<&plan::Command> {
+    let resources = stage.plan.provisioning.resources.iter().rev();
+    resources.flat_map(|resource| &resource.delete).collect()
+}
+
+/// Every field that the tables of a cloud know occurs in one of its files, so that the drift of each is tried.
+pub(crate) fn every_field_occurs(cases: &[&Case]) {
+    let stages: Vec<_> = cases
+        .iter()
+        .map(|case| Stage::new(case.config, ""))
+        .collect();
+    let cloud = stages[0].cluster.cloud;
+    for kind in cloud.resources() {
+        for field in kind.fields {
+            let resources = stages
+                .iter()
+                .flat_map(|stage| &stage.plan.provisioning.resources);
+            let mut fields = resources.flat_map(|resource| &resource.fields);
+            assert!(
+                fields.any(|found| std::ptr::eq(found.kind, field) || found.kind == field),
+                "{}: no file has the field {}",
+                kind.name,
+                field.name
+            );
+        }
+    }
+}

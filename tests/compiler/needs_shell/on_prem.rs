@@ -1,0 +1,109 @@
+//! Machines of one's own.
+
+use gpuc::plan::{Field, Resource};
+use serde_json::{Value, json};
+
+use super::life::{self, Case};
+use super::{hostile, verify};
+
+static RICH: Case = Case {
+    config: include_str!("on-prem.yaml"),
+    before: r#"
+        standin-state set contexts '{"admin@lab (dgx)": {}, "production": {}}'
+        standin-state set-string currentContext production
+        for name in head-1 dgx-1 dgx-2; do standin-state node "$name" site=a; done
+        standin-state node old-1 rack=b
+        standin-state set nodes.dgx-2.spec.taints '[{"key": "site", "effect": "NoSchedule"}]'"#,
+    elsewhere: r#"standin-state set contexts '{"production": {}}'"#,
+    brought: 0,
+    settled: &["labels", "taints"],
+    drift,
+};
+
+fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
+    let node = &mut state["nodes"][resource.name.as_str()];
+    match field.kind.name {
+        "labels" => node["metadata"]["labels"]["gpuc.dev/pool"] = json!("another"),
+        "taints" => {
+            let mut taints = node["spec"]["taints"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            taints.push(
+                json!({"key": "gpuc.dev/dedicated-to", "value": "me", "effect": "NoSchedule"}),
+            );
+            taints.retain(|taint| taint["value"] != "research");
+            node["spec"]["taints"] = json!(taints);
+        }
+        _ => return false,
+    }
+    resource.kind.name == "node"
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn nodes_are_labelled_once() {
+    let state = life::is_made_once(&RICH);
+    let nodes = &state["nodes"];
+    let labels = &nodes["dgx-2"]["metadata"]["labels"];
+    for (key, value) in [
+        ("acme.dev/tier", "gold"),
+        ("gpuc.dev/dedicated-to", "research"),
+        ("gpuc.dev/pool", "train"),
+        ("rack", "007"),
+        ("site", "a"),
+    ] {
+        assert_eq!(labels[key], value, "{key}");
+    }
+    assert_eq!(
+        nodes["dgx-2"]["spec"]["taints"],
+        json!([
+            {"key": "site", "effect": "NoSchedule"},
+            {"key": "batch", "value": "yes", "effect": "NoExecute"},
+            {"key": "batch", "effect": "PreferNoSchedule"},
+            {"key": "gpuc.dev/dedicated-to", "value": "research", "effect": "NoSchedule"},
+        ])
+    );
+    assert_eq!(nodes["head-1"]["spec"], json!({}));
+    assert_eq!(nodes["old-1"]["metadata"]["labels"]["rack"], "b");
+    assert!(nodes["old-1"]["metadata"]["labels"]["gpuc.dev/pool"].is_null());
+    assert_eq!(state["currentContext"], "production");
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn drift_is_mended() {
+    life::every_field_occurs(&[&RICH]);
+    life::drift_is_mended(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn somebody_elses_cluster_is_left_alone() {
+    life::asks_who_it_talks_to(&RICH);
+    life::an_outage_is_no_absence(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn accidents_are_survived() {
+    life::survives_being_killed(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn what_was_made_is_taken_down() {
+    life::is_taken_down(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn health_is_verified() {
+    verify::healthy_and_not(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn hostile_texts_are_refused_or_passed_on() {
+    hostile::texts(&RICH);
+}

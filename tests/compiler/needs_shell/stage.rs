@@ -1,0 +1,274 @@
+//! A world for scripts: a tree on disk, real bash and jq, and stand-ins for the command lines of the clouds.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use gpuc::model::Cluster;
+use gpuc::plan::{self, Plan, Resource, Word};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{compile_text, repository};
+
+/// A cluster's tree, and the clouds that its scripts talk to.
+///
+/// Everything here is as inconvenient as it may be: the tree lies in a folder with blanks and quotes in its name, scripts
+/// run from another one, in a locale where `i` is not the small form of `I`, with a tight umask, and without the
+/// environment of whoever runs the tests.
+pub(crate) struct Stage {
+    folder: TempDir,
+    pub(crate) cluster: Cluster,
+    pub(crate) plan: Plan,
+}
+
+/// What became of a run.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) said: String,
+    /// The calls of stand-ins, in order.
+    pub(crate) calls: Vec<Call>,
+}
+
+/// A call of a stand-in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// The program and its arguments.
+    pub(crate) words: Vec<String>,
+    pub(crate) mutates: bool,
+    pub(crate) code: i64,
+}
+
+/// What differs from a plain run.
+#[derive(Default)]
+pub(crate) struct With<'w> {
+    /// More of the environment.
+    pub(crate) environment: &'w [(&'w str, &'w str)],
+    /// What stands on standard input.
+    pub(crate) input: &'w str,
+}
+
+impl Stage {
+    /// The tree of a text that has nothing wrong, and a world in which `before`, a shell script, was run.
+    pub(crate) fn new(config: &str, before: &str) -> Self {
+        let mut outcome = compile_text(config);
+        let text = outcome.text();
+        assert!(outcome.findings.is_empty(), "{text}");
+        let compilation = outcome.compilations.remove(0);
+        let (tree, _) = compilation.output.expect("what has no findings is built");
+        let stage = Self {
+            folder: TempDir::with_prefix("it's a stage ").unwrap(),
+            cluster: compilation.cluster.unwrap(),
+            plan: compilation.plan.unwrap(),
+        };
+        for (path, file) in tree.files() {
+            let path = stage.tree().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &file.contents).unwrap();
+            let mode = if file.executable { 0o755 } else { 0o644 };
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        fs::create_dir(stage.elsewhere()).unwrap();
+        fs::write(stage.state_path(), "").unwrap();
+        // The first call of all makes the state.
+        let before = format!("standin-state get nodes >/dev/null\n{before}");
+        let run = stage.shell(&before, &[], &With::default());
+        assert_eq!(run.code, 0, "{}", run.said);
+        stage
+    }
+
+    /// Runs a script of the tree's `cloud/`.
+    pub(crate) fn run(&self, script: &str, arguments: &[&str]) -> Run {
+        self.run_with(script, arguments, &With::default())
+    }
+
+    /// The same, with something that differs.
+    pub(crate) fn run_with(&self, script: &str, arguments: &[&str], with: &With<'_>) -> Run {
+        let script = self.tree().join("cloud").join(script);
+        let mut words = vec![script.to_str().unwrap()];
+        words.extend(arguments);
+        self.shell("umask 077; exec \"$@\"", &words, with)
+    }
+
+    /// Runs a shell script that may use the stand-ins.
+    pub(crate) fn shell(&self, script: &str, arguments: &[&str], with: &With<'_>) -> Run {
+        fs::write(self.log_path(), "").unwrap();
+        let bin = repository().join("tests/standins/bin");
+        let path = format!("{}:{}:{}", bin.display(), python().display(), search_path());
+        let mut command = Command::new("bash");
+        command
+            .args(["-euc", script, "bash"])
+            .args(arguments)
+            .current_dir(self.elsewhere())
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.elsewhere())
+            .env("TMPDIR", self.folder.path())
+            .env("LC_ALL", "tr_TR.UTF-8")
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("GPUC_STANDIN_STATE", self.state_path())
+            .env("GPUC_STANDIN_LOG", self.log_path())
+            .envs(with.environment.iter().copied());
+        if let Some(facts) = std::env::var_os("GPUC_UPSTREAM_FACTS") {
+            command.env("GPUC_FLAG_TABLES", facts);
+        }
+        let pipes = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = pipes.spawn().expect("bash runs");
+        // A script that does not read its input has closed it by now.
+        let _ = child.stdin.take().unwrap().write_all(with.input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let run = Run {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+            calls: self.calls(),
+        };
+        assert!(
+            !run.said.contains("stand-in: unsupported") && !run.said.contains("Traceback"),
+            "a stand-in does not know this\n{}",
+            run.said
+        );
+        let stray: Vec<_> = fs::read_dir(self.elsewhere()).unwrap().collect();
+        assert!(
+            stray.is_empty(),
+            "the script left {stray:?} behind\n{}",
+            run.said
+        );
+        run
+    }
+
+    fn calls(&self) -> Vec<Call> {
+        let log = fs::read_to_string(self.log_path()).unwrap();
+        let call = |line: &str| {
+            let call: Value = serde_json::from_str(line).unwrap();
+            let text = |word: &Value| word.as_str().unwrap().to_owned();
+            let mut words = vec![text(&call["tool"])];
+            words.extend(call["argv"].as_array().unwrap().iter().map(text));
+            Call {
+                words,
+                mutates: call["mutates"].as_bool().unwrap(),
+                code: call["rc"].as_i64().unwrap(),
+            }
+        };
+        log.lines().map(call).collect()
+    }
+
+    /// What the stand-ins know.
+    pub(crate) fn state(&self) -> Value {
+        let text = fs::read_to_string(self.state_path()).unwrap();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Changes what the stand-ins know.
+    pub(crate) fn set_state(&self, state: &Value) {
+        fs::write(self.state_path(), state.to_string()).unwrap();
+    }
+
+    /// The calls before a script for resources changes anything: who is asked, and what is looked at.
+    pub(crate) fn looks(&self, script: &str) -> Vec<&plan::Command> {
+        let asked = self.plan.provisioning.identity.iter().map(|it| &it.ask);
+        let looked = self.resources(script).map(|it| &it.observe.command);
+        asked.chain(looked).collect()
+    }
+
+    /// The resources of a script.
+    pub(crate) fn resources(&self, script: &str) -> impl Iterator<Item = &Resource> {
+        let resources = self.plan.provisioning.resources.iter();
+        resources.filter(move |resource| resource.script == script)
+    }
+
+    /// Whether a call is that of a command. What is known only at run time may be anything.
+    pub(crate) fn is(&self, call: &Call, command: &plan::Command) -> bool {
+        let cloud = self.tree().join("cloud");
+        let same = |(word, said): (&Word, &String)| match word {
+            Word::Text(text) => text == said,
+            Word::Beside(file) => *said == cloud.join(file).to_str().unwrap(),
+            Word::Observed(_) => true,
+        };
+        let words = &command.0;
+        words.len() == call.words.len() && words.iter().zip(&call.words).all(same)
+    }
+
+    /// Whether the calls are those of the commands, in order and no others.
+    pub(crate) fn are(&self, calls: &[Call], commands: &[&plan::Command]) -> bool {
+        let mut pairs = calls.iter().zip(commands);
+        calls.len() == commands.len() && pairs.all(|(call, command)| self.is(call, command))
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.root().join("a tree").join(&*self.plan.cluster)
+    }
+
+    fn elsewhere(&self) -> PathBuf {
+        self.root().join("elsewhere")
+    }
+
+    fn state_path(&self) -> PathBuf {
+        self.root().join("state.json")
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.root().join("log.jsonl")
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+}
+
+impl Run {
+    /// The calls that are of the kind that changes something.
+    pub(crate) fn mutating(&self) -> Vec<&Call> {
+        self.calls.iter().filter(|call| call.mutates).collect()
+    }
+
+    /// The run went well.
+    pub(crate) fn went_well(self) -> Self {
+        assert_eq!(self.code, 0, "{}", self.said);
+        self
+    }
+
+    /// The run stopped before it changed anything, and said why.
+    pub(crate) fn was_refused(self, why: &str) -> Self {
+        assert!(self.code != 0, "it went on\n{}", self.said);
+        assert!(self.said.contains(why), "not said: {why}\n{}", self.said);
+        self.changed_nothing()
+    }
+
+    /// The run changed nothing.
+    pub(crate) fn changed_nothing(self) -> Self {
+        let calls = self.mutating();
+        assert!(calls.is_empty(), "{calls:#?}\n{}", self.said);
+        self
+    }
+}
+
+/// The folder of the Python that runs the stand-ins: the real one, because version managers put slow scripts before it.
+fn python() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        for (tool, argument) in [("bash", "--version"), ("jq", "--version")] {
+            let found = Command::new(tool).arg(argument).output();
+            assert!(found.is_ok(), "these tests need {tool}");
+        }
+        let program = "import os, sys, yaml; print(os.path.dirname(sys.executable))";
+        let found = Command::new("python3").args(["-c", program]).output();
+        let found = found.expect("these tests need python3");
+        assert!(
+            found.status.success(),
+            "these tests need PyYAML for python3"
+        );
+        PathBuf::from(String::from_utf8(found.stdout).unwrap().trim())
+    })
+}
+
+fn search_path() -> String {
+    std::env::var("PATH").unwrap()
+}

@@ -1,0 +1,215 @@
+//! Whether `verify.sh` sees what is well and what is not.
+
+use std::collections::BTreeMap;
+
+use gpuc::plan::Expectation;
+use serde_json::{Value, json};
+
+use super::life::Case;
+use super::stage::Stage;
+
+/// A healthy cluster passes, with and without pods; each thing that ails it fails with its reason.
+pub(crate) fn healthy_and_not(case: &Case) {
+    let stage = case.applied();
+    let healthy = healthy(&stage);
+    stage.set_state(&healthy);
+    stage
+        .run("verify.sh", &["--no-pods"])
+        .went_well()
+        .changed_nothing();
+    sees_gpus(&stage);
+    assert_eq!(
+        pods(&stage.state()),
+        pods(&healthy),
+        "no pod is left behind"
+    );
+
+    let expectations = &stage.plan.expectations;
+    let first = |expectation: &Expectation| members(&stage.state(), expectation)[0].clone();
+    let firsts: Vec<_> = expectations.iter().map(|it| (it, first(it))).collect();
+
+    let mut told = Vec::new();
+    let mut state = healthy.clone();
+    for (expectation, name) in &firsts {
+        let (pool, fewest) = (&expectation.pool, expectation.min_nodes);
+        if fewest > 0 {
+            let left = fewest - 1;
+            told.push(format!(
+                "pool {pool}: {left} nodes are ready, and not {fewest} or more"
+            ));
+            state["nodes"].as_object_mut().unwrap().remove(name);
+        }
+    }
+    fails(&stage, &state, &told);
+
+    let mut told = Vec::new();
+    let mut state = healthy.clone();
+    for (expectation, name) in &firsts {
+        told.push(format!("pool {}: ", expectation.pool));
+        let conditions = json!([{"type": "Ready", "status": "Unknown"}]);
+        state["nodes"][name]["status"]["conditions"] = conditions;
+    }
+    fails(&stage, &state, &told);
+
+    let mut told = Vec::new();
+    let mut state = healthy.clone();
+    for (expectation, name) in &firsts {
+        let pool = &expectation.pool;
+        let some = expectation
+            .allocatable
+            .iter()
+            .filter(|(_, count)| **count > 0);
+        for (resource, count) in some {
+            let has = count - 1;
+            told.push(format!(
+                "pool {pool}: a node must have {count} {resource}: {name} has {has}"
+            ));
+            state["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
+        }
+    }
+    fails(&stage, &state, &told);
+
+    for (status, ails) in [
+        (
+            json!({"desiredNumberScheduled": 0}),
+            "wants to run on no node",
+        ),
+        (
+            json!({"desiredNumberScheduled": 2, "numberReady": 1}),
+            "is ready on 1 of 2 nodes",
+        ),
+        (Value::Null, "is not there"),
+    ] {
+        let mut told = Vec::new();
+        let mut state = healthy.clone();
+        for (namespace, name) in expectations.iter().flat_map(|it| &it.daemon_sets) {
+            let objects = state["objects"].as_object_mut().unwrap();
+            let mut object = objects
+                .remove(&format!("daemonset/{namespace}/{name}"))
+                .unwrap();
+            if !status.is_null() {
+                object["status"] = status.clone();
+                objects.insert(format!("daemonset/{namespace}/{name}"), object);
+            }
+            told.push(format!("DaemonSet {namespace}/{name} {ails}"));
+        }
+        fails(&stage, &state, &told);
+    }
+}
+
+fn sees_gpus(stage: &Stage) {
+    let arguments = [
+        "--image",
+        "nvcr.io/nvidia/cuda:13.0.0-base-ubuntu24.04",
+        "--timeout",
+        "4",
+    ];
+    let run = stage.run("verify.sh", &arguments).went_well();
+    for expectation in &stage.plan.expectations {
+        for (resource, count) in &expectation.allocatable {
+            let sees = format!(
+                "pool {}: a pod with one {resource} sees GPU 0",
+                expectation.pool
+            );
+            assert!(
+                *count == 0 || run.said.contains(&sees),
+                "{sees}\n{}",
+                run.said
+            );
+        }
+    }
+}
+
+fn fails(stage: &Stage, state: &Value, told: &[String]) {
+    assert!(!told.is_empty());
+    stage.set_state(state);
+    let run = stage.run("verify.sh", &["--no-pods"]);
+    assert_eq!(run.code, 1, "{told:#?}\n{}", run.said);
+    for why in told {
+        let mut lines = run.said.lines();
+        let is_told = lines.any(|line| line.starts_with("FAILED") && line.contains(why));
+        assert!(is_told, "not told: {why}\n{}", run.said);
+    }
+    run.changed_nothing();
+}
+
+/// The state with the nodes that every pool has at least, one more for those that may have none, and what serves them.
+pub(crate) fn healthy(stage: &Stage) -> Value {
+    let mut state = stage.state();
+    let mut served: BTreeMap<String, u32> = BTreeMap::new();
+    for expectation in &stage.plan.expectations {
+        let names = members(&state, expectation);
+        let count = u32::try_from(names.len()).unwrap();
+        for name in names {
+            state["nodes"][&name] = node(stage, expectation, &name);
+        }
+        for (namespace, name) in &expectation.daemon_sets {
+            *served.entry(format!("{namespace}/{name}")).or_default() += count;
+        }
+    }
+    for (path, count) in served {
+        let (namespace, name) = path.split_once('/').unwrap();
+        state["objects"][format!("daemonset/{path}")] = json!({
+            "apiVersion": "apps/v1", "kind": "DaemonSet",
+            "metadata": {"name": name, "namespace": namespace},
+            "status": {"desiredNumberScheduled": count, "numberReady": count},
+        });
+    }
+    state
+}
+
+/// The nodes of a pool: those that are there, else as many as it has at least, and one if it may have none.
+fn members(state: &Value, expectation: &Expectation) -> Vec<String> {
+    let selector = &expectation.selector;
+    let fits = |node: &Value| {
+        let labels = &node["metadata"]["labels"];
+        selector.iter().all(|(key, value)| labels[key] == **value)
+    };
+    let nodes = state["nodes"].as_object().unwrap().iter();
+    let there: Vec<_> = nodes
+        .filter(|(_, node)| fits(node))
+        .map(|(name, _)| name.clone())
+        .collect();
+    if !there.is_empty() {
+        return there;
+    }
+    let made = 0..expectation.min_nodes.max(1);
+    made.map(|number| format!("{}-{number}", expectation.pool))
+        .collect()
+}
+
+fn node(stage: &Stage, expectation: &Expectation, name: &str) -> Value {
+    let pool = stage.cluster.pool(&expectation.pool).unwrap();
+    let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
+    labels.extend(pool.labels.iter().map(|label| (&*label.key, &*label.value)));
+    labels.extend(
+        expectation
+            .selector
+            .iter()
+            .map(|(key, value)| (&**key, &**value)),
+    );
+    let taints = pool.taints.iter().map(|taint| {
+        json!({"key": taint.key, "value": taint.value, "effect": format!("{:?}", taint.effect)})
+    });
+    let allocatable = expectation.allocatable.iter();
+    let allocatable: BTreeMap<_, _> = allocatable
+        .map(|(key, count)| (key, count.to_string()))
+        .collect();
+    json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"taints": taints.collect::<Vec<_>>()},
+        "status": {
+            "allocatable": allocatable,
+            "conditions": [
+                {"type": "MemoryPressure", "status": "False"},
+                {"type": "Ready", "status": "True"},
+            ],
+        },
+    })
+}
+
+fn pods(state: &Value) -> Vec<&String> {
+    let objects = state["objects"].as_object().unwrap().keys();
+    objects.filter(|key| key.starts_with("pod/")).collect()
+}
