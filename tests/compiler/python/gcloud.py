@@ -18,7 +18,7 @@ import time
 given = json.load(sys.stdin)
 root = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("gcloud"))))
 sys.path[:0] = [f"{root}/lib", f"{root}/lib/third_party"]
-stored, requests, step = {}, [], {}
+stored, fresh, requests, step = {}, set(), [], {}
 
 
 def pool(name):
@@ -55,11 +55,13 @@ class Gke(http.server.BaseHTTPRequestHandler):
         code, answer = 200, None
         if self.command == "POST" and parts[-1] in ("nodePools", "clusters"):
             one = body["nodePool" if parts[-1] == "nodePools" else "cluster"]
-            stored[f"{path}/{one['name']}"] = one
+            made = f"{path}/{one['name']}"
+            stored[made] = one
+            fresh.add(made)
         if self.command == "GET" and "projects" in parts and "locations" not in parts:
             answer = {"projectId": parts[parts.index("projects") + 1], "lifecycleState": "ACTIVE"}
         elif self.command == "GET" and parts[-2] in ("nodePools", "clusters"):
-            answer = stored.get(path) if step["made"] else None
+            answer = stored.get(path) if step["made"] or path in fresh else None
             if answer is None and (step["exists"] or parts[-2] == "clusters" and "node-pools" in step["argv"]):
                 answer = (pool if parts[-2] == "nodePools" else cluster)(parts[-1])
             if answer is not None and parts[-2] == "clusters":
@@ -108,6 +110,7 @@ cli = gcloud_main.CreateCLI([])
 answers = []
 for step in given:
     requests.clear()
+    fresh.clear()
     out, said, code = io.StringIO(), io.StringIO(), 0
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
         log.Reset(out, said)
