@@ -320,6 +320,8 @@ pub struct PoolSummary {
     pub name: String,
     /// Its machine, in words.
     pub machine: String,
+    /// The family of its node image; empty where nobody said it of nodes made by others.
+    pub image: String,
     /// Its GPUs, in words; empty without.
     pub gpus: String,
     /// How GPUs are shared, in words.

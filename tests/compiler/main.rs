@@ -8,6 +8,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cli;
 mod codes;
 mod corpus;
 mod examples;
@@ -23,6 +24,8 @@ mod needs_shell;
 mod needs_shellcheck;
 mod needs_upstream;
 mod origins;
+mod properties;
+mod replay;
 mod schema;
 mod starters;
 mod tidy;

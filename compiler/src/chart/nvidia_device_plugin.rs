@@ -28,10 +28,8 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
 }
 
 fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
-    let taints = pool.taints.iter().map(|taint| taint.span);
-    let inputs = [pool.plugin.span, pool.name.span, pool.written.sharing.span];
     let origin = Origin::rule(
-        inputs.into_iter().chain(taints),
+        [lower::inputs::placement(pool), lower::inputs::serving(pool)].concat(),
         "a pool that NVIDIA's device plugin serves has a release of its own, which tolerates its taints",
     );
     Release {

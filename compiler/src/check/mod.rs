@@ -57,6 +57,7 @@ mod sharing_without_gpus;
 mod stack_without_gpus;
 mod syntax;
 mod system_pods_nowhere;
+mod tags_on_nothing;
 mod taint_duplicate;
 mod taint_invalid;
 mod taint_value_missing;
@@ -132,6 +133,7 @@ pub static RULES: &[&Rule] = &[
     &plugin_cannot_inject::RULE,
     &mig_nobody_cuts::RULE,
     &mps_kept_off::RULE,
+    &tags_on_nothing::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

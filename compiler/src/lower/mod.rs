@@ -2,6 +2,7 @@
 
 mod device_plugin;
 mod expectations;
+pub(crate) mod inputs;
 mod node_config;
 mod releases;
 mod summary;

@@ -61,6 +61,8 @@ pub struct Filled {
     pub value: serde_json::Value,
     /// Why.
     pub because: Because,
+    /// Whether it was picked among others. A pick is gpuc's to keep or to change as long as nobody writes it down.
+    pub is_pick: bool,
 }
 
 impl Cluster {

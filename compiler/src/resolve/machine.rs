@@ -122,12 +122,7 @@ fn picked(
     } else {
         "the smallest machine of the catalog that has these GPUs"
     };
-    defaults.fill_pool(
-        picker.index,
-        &["machine"],
-        &machine.name,
-        Because::Rule(why),
-    );
+    defaults.pick_for_pool(picker.index, "machine", &machine.name, Because::Rule(why));
     Ok(MachineType::Catalog(machine))
 }
 
