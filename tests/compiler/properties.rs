@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use rayon::prelude::*;
 
-use crate::corpus::promises;
 use crate::golden::examples;
+use crate::replay::promises;
 use crate::support::{Outcome, compile_text, repository};
 
 /// What nobody expects to stand in a file.
