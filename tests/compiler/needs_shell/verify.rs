@@ -191,7 +191,7 @@ fn node(stage: &Stage, expectation: &Expectation, name: &str) -> Value {
     let taints = pool.taints.iter().map(|taint| {
         json!({"key": taint.key, "value": taint.value, "effect": format!("{:?}", taint.effect)})
     });
-    let allocatable = expectation.allocatable.iter();
+    let allocatable = expectation.allocatable.iter().chain(&expectation.fabric);
     let allocatable: BTreeMap<_, _> = allocatable
         .map(|(key, count)| (key, count.to_string()))
         .collect();
