@@ -10,6 +10,7 @@ use crate::check;
 use crate::decode;
 use crate::diag::{self, Levels, Report};
 use crate::emit::emit;
+use crate::expand;
 use crate::load::Loaded;
 use crate::lock::{self, ChartPin, Lock, Pins};
 use crate::lower::lower;
@@ -75,7 +76,7 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     {
         let audited = audit(lower(&checked), &checked);
         let tree = emit(&audited);
-        let lock = Lock::of(&tree, input_digest(&config), pins(&checked, &audited));
+        let lock = Lock::of(&tree, input_digest(&cluster), pins(&checked, &audited));
         compilation.output = Some((tree, lock));
         compilation.plan = Some(audited.into_plan());
     }
@@ -94,10 +95,12 @@ fn gate(config: &GpuCluster, levels: &Levels, report: &mut Report) {
     report.append(unused);
 }
 
-/// The digest of what the user means: comments, order and layout of the file do not count.
-fn input_digest(config: &GpuCluster) -> String {
-    let json = serde_json::to_vec(config).expect("the schema's types serialise to JSON");
-    lock::digest(&json)
+/// The digest of what the user means: comments, order and layout of the file do not count, nor whether a default is
+/// written out or a part comes from a base.
+fn input_digest(cluster: &Cluster) -> String {
+    let mut json = expand::complete(cluster);
+    json.sort_all_objects();
+    lock::digest(json.to_string().as_bytes())
 }
 
 fn pins(cluster: &Cluster, plan: &Plan) -> Pins {

@@ -1,5 +1,6 @@
 //! A configuration with every default written out, and for each where it comes from.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::Value as Json;
@@ -8,21 +9,45 @@ use crate::model::{Cluster, Filled};
 use crate::node::{Because, Node, Scalar, Value};
 use crate::yaml;
 
-/// The configuration as YAML. What nobody wrote has a comment that says why it is so.
+/// The configuration as YAML, a file that builds the same tree. What nobody wrote has a comment that says why it is so;
+/// what gpuc picked stands in a comment, and stays gpuc's to pick.
 pub fn expand(written: &Node, cluster: &Cluster) -> String {
-    let config = &*cluster.written;
-    let mut json = serde_json::to_value(config).expect("the schema's types serialise to JSON");
-    for filled in &cluster.filled {
-        put(&mut json, &filled.path, filled.value.clone());
-    }
+    let json = complete(cluster);
     let mut text = String::new();
+    let (picks, filled) = cluster.filled.iter().partition(|filled| filled.is_pick);
     let mut page = Page {
-        filled: &cluster.filled,
+        filled: by_path(filled),
+        picks: by_path(picks),
         path: Vec::new(),
         text: &mut text,
     };
     page.mapping(&json, Some(written), 0);
     text
+}
+
+/// The configuration with what is filled in, as data: the same whether a default was written out or not, and whether a
+/// part came from a base or stands in the file. What gpuc picked is no part of it.
+pub fn complete(cluster: &Cluster) -> Json {
+    let config = &*cluster.written;
+    let mut json = serde_json::to_value(config).expect("the schema's types serialise to JSON");
+    if let Some(fields) = json.as_object_mut() {
+        // It is merged in.
+        fields.shift_remove("base");
+    }
+    for (index, pool) in cluster.pools.iter().enumerate() {
+        let applies = cluster.cloud.facts().makes_machines && !pool.is_existing();
+        let pool = json.pointer_mut(&format!("/nodePools/{index}"));
+        if let Some(fields) = pool.and_then(Json::as_object_mut)
+            && !applies
+        {
+            // The disks of machines that gpuc does not make are as they are.
+            fields.shift_remove("diskGiB");
+        }
+    }
+    for filled in cluster.filled.iter().filter(|filled| !filled.is_pick) {
+        put(&mut json, &filled.path, filled.value.clone());
+    }
+    json
 }
 
 fn put(json: &mut Json, path: &[String], value: Json) {
@@ -51,8 +76,14 @@ fn put(json: &mut Json, path: &[String], value: Json) {
     }
 }
 
+fn by_path(filled: Vec<&Filled>) -> BTreeMap<&[String], &Filled> {
+    let filled = filled.into_iter();
+    filled.map(|one| (one.path.as_slice(), one)).collect()
+}
+
 struct Page<'p> {
-    filled: &'p [Filled],
+    filled: BTreeMap<&'p [String], &'p Filled>,
+    picks: BTreeMap<&'p [String], &'p Filled>,
     path: Vec<String>,
     text: &'p mut String,
 }
@@ -66,6 +97,18 @@ impl Page<'_> {
             let _ = write!(self.text, "{:indent$}{}:", "", key.trim_end());
             self.value(value, node, indent);
             self.path.pop();
+        }
+        self.picks(indent);
+    }
+
+    /// What gpuc picked here.
+    fn picks(&mut self, indent: usize) {
+        let below = self.picks.range(self.path.as_slice()..);
+        let below = below.take_while(|(path, _)| path.starts_with(&self.path));
+        for (path, pick) in below.filter(|(path, _)| path.len() == self.path.len() + 1) {
+            let (key, value) = (&path[self.path.len()], scalar(&pick.value));
+            let why = because(&pick.because);
+            let _ = writeln!(self.text, "{:indent$}# {key}: {value}, {why}", "");
         }
     }
 
@@ -86,8 +129,7 @@ impl Page<'_> {
                 }
             }
             leaf => {
-                let leaf = yaml::to_yaml(&Node::from_json(leaf.clone()));
-                let _ = write!(self.text, " {}", leaf.trim_end().replace('\n', "\\n"));
+                let _ = write!(self.text, " {}", scalar(leaf));
                 let _ = writeln!(self.text, "{}", self.comment(written));
             }
         }
@@ -112,12 +154,29 @@ impl Page<'_> {
         if written.is_some() {
             return String::new();
         }
-        let filled = self.filled.iter().find(|filled| filled.path == self.path);
-        match filled.map(|filled| &filled.because) {
-            Some(Because::Rule(why)) => format!("  # {why}"),
-            Some(Because::Fact { what, .. }) => format!("  # {what}"),
-            Some(Because::Default | Because::Written) | None => "  # default".to_owned(),
-        }
+        let filled = self.filled.get(self.path.as_slice());
+        let why = filled.map_or("default", |filled| because(&filled.because));
+        format!("  # {why}")
+    }
+}
+
+fn because(because: &Because) -> &'static str {
+    match because {
+        Because::Rule(why) => why,
+        Because::Fact { what, .. } => what,
+        Because::Default | Because::Written => "default",
+    }
+}
+
+/// A value without others in it, on one line.
+fn scalar(value: &Json) -> String {
+    let text = yaml::to_yaml(&Node::from_json(value.clone()));
+    let text = text.trim_end();
+    if text.contains('\n') {
+        // A text of several lines, as YAML's quotes and JSON's both have it.
+        value.to_string()
+    } else {
+        text.to_owned()
     }
 }
 

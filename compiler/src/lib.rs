@@ -4,6 +4,15 @@
 //! Source ─parse→ Document ─decode→ Config ─resolve→ Cluster ─check→ Checked ─lower→ Plan ─audit→ Audited ─emit→ Tree
 //! ```
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        reason = "tests read files and run programs"
+    )
+)]
+
 pub mod audit;
 pub mod chart;
 pub mod check;

@@ -120,6 +120,15 @@ impl Origin {
         Self::made(inputs, Because::Fact { what, source })
     }
 
+    /// The places it follows from; none where only what holds the node knows.
+    pub fn inputs(&self) -> &[Span] {
+        match self {
+            Self::Made(made) => &made.inputs,
+            Self::Written { span, .. } => std::slice::from_ref(span),
+            Self::Inherited => &[],
+        }
+    }
+
     /// What follows from these places for a reason.
     pub fn made(inputs: impl IntoIterator<Item = Span>, because: Because) -> Self {
         let inputs = inputs.into_iter().filter(|span| span.is_written());

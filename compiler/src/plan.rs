@@ -273,6 +273,10 @@ pub struct Release {
     pub namespace: String,
     /// The values.
     pub values: Node,
+    /// The pool that it serves.
+    pub pool: String,
+    /// The DaemonSet that it makes for the pool's nodes.
+    pub daemon_set: String,
 }
 
 /// Something that `verify.sh` looks for in the cluster.
@@ -284,10 +288,12 @@ pub struct Expectation {
     pub selector: BTreeMap<String, String>,
     /// The fewest nodes.
     pub min_nodes: u32,
-    /// How many of each resource a node has.
+    /// How many of each GPU resource a node has.
     pub allocatable: BTreeMap<String, u32>,
-    /// The DaemonSet that serves it, as namespace and name, where gpuc's does.
-    pub daemon_set: Option<(String, String)>,
+    /// How many of each other resource a node has, such as network interfaces.
+    pub fabric: BTreeMap<String, u32>,
+    /// The DaemonSets of this tree that serve it, as namespace and name.
+    pub daemon_sets: Vec<(String, String)>,
     /// What a test pod tolerates, as Kubernetes writes it.
     pub tolerations: Vec<serde_json::Value>,
     /// The runtime class of a test pod, where it needs one.
@@ -314,6 +320,8 @@ pub struct PoolSummary {
     pub name: String,
     /// Its machine, in words.
     pub machine: String,
+    /// The family of its node image; empty where nobody said it of nodes made by others.
+    pub image: String,
     /// Its GPUs, in words; empty without.
     pub gpus: String,
     /// How GPUs are shared, in words.

@@ -59,7 +59,11 @@ pub struct Driver {
 
 /// How a container gets its devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
 pub enum DeviceInjection {
     /// The container runtime on the node reads `NVIDIA_VISIBLE_DEVICES`.
     EnvironmentVariable,
@@ -79,7 +83,11 @@ pub enum DeviceInjection {
 
 /// How containers share GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
 pub enum NodeSharing {
     /// A GPU belongs to one container at a time.
     Exclusive,

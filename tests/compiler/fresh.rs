@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use crate::support::expect_file;
+use crate::support::{compile_text, expect_file, repository};
 
 #[test]
 fn the_json_schema_is_fresh() {
@@ -62,4 +62,18 @@ fn the_reference_of_the_commands_is_fresh() {
         .unwrap();
     }
     expect_file("docs/cli.md", &page);
+}
+
+/// The README shows what gpuc really says and takes.
+#[test]
+fn the_readme_shows_the_truth() {
+    let read = |path: &str| std::fs::read_to_string(repository().join(path)).unwrap();
+    let readme = read("README.md");
+    let quickstart = read("examples/quickstart/gpu-cluster.yaml");
+    assert!(
+        readme.contains(&quickstart),
+        "the quickstart is another file"
+    );
+    let findings = compile_text(&read("tests/compiler/readme/gpu-cluster.yaml")).text();
+    assert!(readme.contains(&findings), "the README lacks:\n{findings}");
 }

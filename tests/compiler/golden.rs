@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::fs;
 
 use gpuc::load::{ReadError, World};
+use gpuc::node::Node;
 
 use crate::support::{Outcome, compile_files, expect_files, repository};
 
@@ -121,7 +122,7 @@ fn outline(outcome: &Outcome) -> String {
                 .and_then(|spec| spec.get("template"));
             let spec = spec.and_then(|template| template.get("spec"));
             let tolerations = spec.and_then(|spec| spec.get("tolerations"));
-            for toleration in tolerations.map(|node| node.items()).unwrap_or_default() {
+            for toleration in tolerations.map(Node::items).unwrap_or_default() {
                 let part = |key| {
                     toleration
                         .get(key)

@@ -2,17 +2,32 @@
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    clippy::disallowed_types,
     reason = "a test may stop at the first surprise, and reads and writes files"
 )]
 
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cli;
 mod codes;
+mod corpus;
+mod examples;
 mod fresh;
 mod golden;
+mod keys;
+mod matrix;
+mod needs;
+mod needs_clouds;
+mod needs_gcloud;
+mod needs_kubectl;
 mod needs_shell;
 mod needs_shellcheck;
+mod needs_upstream;
+mod origins;
+mod properties;
+mod replay;
 mod schema;
+mod starters;
+mod tidy;
+mod typed;
 mod yaml;

@@ -1,5 +1,7 @@
 //! Every YAML file that gpuc writes reads the same to another reader.
 
+use std::path::Path;
+
 use crate::golden::{compile_example, examples};
 
 #[test]
@@ -10,7 +12,9 @@ fn libyaml_reads_what_was_meant() {
                 continue;
             };
             let (tree, _) = compilation.output.as_ref().unwrap();
-            let texts = tree.files().filter(|(path, _)| path.ends_with(".yaml"));
+            let texts = tree
+                .files()
+                .filter(|(path, _)| Path::new(path).extension().is_some_and(|end| end == "yaml"));
             for (path, file) in texts {
                 let read: Result<serde_yaml::Value, _> = serde_yaml::from_str(&file.contents);
                 assert!(read.is_ok(), "{name}: {path}: {read:?}");

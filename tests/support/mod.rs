@@ -40,18 +40,17 @@ impl Outcome {
         )
     }
 
-    /// The files of every cluster, by cluster and path.
+    /// The files of every cluster, by cluster and path; without the locks, which hold the digests of the others.
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         for compilation in &self.compilations {
-            let Some((tree, lock)) = &compilation.output else {
+            let Some((tree, _)) = &compilation.output else {
                 continue;
             };
             let name = &compilation.config.as_ref().unwrap().metadata.name.value;
             for (path, file) in tree.files() {
                 files.insert(format!("{name}/{path}"), file.contents.clone());
             }
-            files.insert(format!("{name}/{}", gpuc::lock::LOCK_FILE), lock.to_json());
         }
         files
     }

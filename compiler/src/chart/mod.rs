@@ -1,10 +1,12 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
+mod efa_device_plugin;
 mod nvidia_device_plugin;
 
 use crate::check::Checked;
 use crate::plan::Release;
 
+pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use nvidia_device_plugin::NVIDIA_DEVICE_PLUGIN;
 
 /// A Helm chart at the version gpuc writes values for.
@@ -25,4 +27,4 @@ pub struct Chart {
 }
 
 /// Every chart, by name.
-pub static CHARTS: &[&Chart] = &[&NVIDIA_DEVICE_PLUGIN];
+pub static CHARTS: &[&Chart] = &[&EFA_DEVICE_PLUGIN, &NVIDIA_DEVICE_PLUGIN];

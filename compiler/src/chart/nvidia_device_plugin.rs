@@ -28,26 +28,29 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
 }
 
 fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
-    let taints = pool.taints.iter().map(|taint| taint.span);
-    let inputs = [pool.plugin.span, pool.name.span, pool.written.sharing.span];
     let origin = Origin::rule(
-        inputs.into_iter().chain(taints),
+        [lower::inputs::placement(pool), lower::inputs::serving(pool)].concat(),
         "a pool that NVIDIA's device plugin serves has a release of its own, which tolerates its taints",
     );
     Release {
-        name: format!("nvidia-device-plugin-{}", pool.name),
+        name: full_name(pool),
         chart: &NVIDIA_DEVICE_PLUGIN,
         namespace: "nvidia-device-plugin".to_owned(),
         values: Node::typed(&values(cluster, pool), origin),
+        pool: pool.name.value.clone(),
+        daemon_set: full_name(pool),
     }
+}
+
+fn full_name(pool: &Pool) -> String {
+    format!("nvidia-device-plugin-{}", pool.name)
 }
 
 fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     let os = lower::os(cluster, pool);
     let mut values = Map::new();
     // A release of the same chart in the same namespace needs a name of its own for everything it makes.
-    let full_name = format!("nvidia-device-plugin-{}", pool.name);
-    values.insert("fullnameOverride".to_owned(), json!(full_name));
+    values.insert("fullnameOverride".to_owned(), json!(full_name(pool)));
     if let Some(config) = config(pool) {
         let name = pool.name.value.clone();
         values.insert("config".to_owned(), json!({"map": {name: config}}));

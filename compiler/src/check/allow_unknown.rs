@@ -1,9 +1,9 @@
 //! `allow` names something that cannot be allowed.
 
 use super::Rule;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::resolve::nearest;
 
 /// `allow` names something that cannot be allowed.
 pub(super) static RULE: Rule = Rule {
@@ -70,7 +70,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let warnings = codes
             .iter()
             .filter(|code| code.severity == Severity::Warning);
-        let near = nearest(word, warnings.map(|code| code.name));
+        let near = words::nearest(word, warnings.map(|code| code.name));
         let message = format!("no warning is called `{word}`");
         let draft = report.draft(&RULE.code, word.span, message);
         let draft = match near {

@@ -3,9 +3,9 @@
 use gpuc_schema::config::Capacity;
 
 use super::Rule;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::resolve::listed;
 
 /// The cloud does not sell this kind of capacity.
 pub(super) static RULE: Rule = Rule {
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let draft = report.draft(&RULE.code, capacity.span, message);
         let help = match facts.capacities {
             [] => "remove `capacity`".to_owned(),
-            kinds => format!("it has {}", listed(kinds, 4)),
+            kinds => format!("it has {}", words::some(kinds, 4)),
         };
         draft.help(help).emit();
     }

@@ -83,7 +83,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let others = facts
             .drivers
             .iter()
-            .filter(|driver| **driver != DriverOwner::Preinstalled);
+            .filter(|driver| !matches!(driver, DriverOwner::Preinstalled | DriverOwner::Operator));
         let others = words(others);
         let help = if others.is_empty() {
             format!("choose an image that has one: {with}")

@@ -4,9 +4,9 @@ use gpuc_schema::gpu::cuda::DriverVersion;
 
 use super::Rule;
 use super::places::stacks;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::resolve::listed;
 
 /// A driver version is not one.
 pub(super) static RULE: Rule = Rule {
@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let help = "write a branch or a version of one, quoted: \"580\" or \"580.95.05\"";
         let help = match words {
             [] => help.to_owned(),
-            words => format!("{help}; or {}", listed(words, 4)),
+            words => format!("{help}; or {}", words::some(words, 4)),
         };
         draft.help(help).emit();
     }

@@ -1,11 +1,11 @@
 //! A pool made by hand has keys that nobody would apply.
 
 use gpuc_schema::Span;
-use gpuc_schema::config::NodePool;
+use gpuc_schema::config::Capacity;
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
+use crate::model::{Cluster, Pool};
 
 /// A pool made by hand has keys that nobody would apply.
 pub(super) static RULE: Rule = Rule {
@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether a pool with `existing` has keys that only mean something when gpuc makes the pool:
-`labels`, `tags`, `subnets`, `diskGiB`, `maxPods`, `network`, `upgrade`.
+`labels`, `tags`, `zones`, `subnets`, `diskGiB`, `maxPods`, `network`, `upgrade`, and `capacity`
+where the cloud sets no taint because of it.
 
 ### Why it matters
 
@@ -62,7 +63,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(existing) = &pool.written.existing else {
             continue;
         };
-        for (key, span) in unused(&pool.written) {
+        for (key, span) in unused(pool) {
             let message = format!("`{key}` does nothing in a pool that is there already");
             let draft = report.draft(&RULE.code, span, message);
             let draft = draft.label(existing.span, "gpuc does not make this pool");
@@ -72,25 +73,68 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The keys that were written and mean nothing, each with a place in it.
-fn unused(pool: &NodePool) -> Vec<(&'static str, Span)> {
-    let disk = Some(pool.disk_gib.span).filter(|span| span.is_written());
+fn unused(pool: &Pool) -> Vec<(&'static str, Span)> {
+    let written = &pool.written;
+    let disk = Some(written.disk_gib.span).filter(|span| span.is_written());
+    let network = &written.network;
+    let placement = network.placement.as_ref();
     let keys = [
-        ("labels", pool.labels.keys().next().map(|key| key.span)),
-        ("tags", pool.tags.keys().next().map(|key| key.span)),
-        ("subnets", pool.subnets.first().map(|subnet| subnet.span)),
+        ("labels", written.labels.keys().next().map(|key| key.span)),
+        ("tags", written.tags.keys().next().map(|key| key.span)),
+        ("zones", written.zones.first().map(|zone| zone.span)),
+        ("subnets", written.subnets.first().map(|subnet| subnet.span)),
+        ("capacity", unused_capacity(pool)),
         ("diskGiB", disk),
-        ("maxPods", pool.max_pods.map(|pods| pods.span)),
-        ("network", pool.network.efa.as_ref().map(|efa| efa.span)),
-        (
-            "network",
-            pool.network
-                .placement
-                .as_ref()
-                .map(|placement| placement.span),
-        ),
-        ("upgrade", pool.upgrade.as_ref().map(|upgrade| upgrade.span)),
+        ("maxPods", written.max_pods.map(|pods| pods.span)),
+        ("network", network.efa.as_ref().map(|efa| efa.span)),
+        ("network", placement.map(|placement| placement.span)),
+        ("upgrade", written.upgrade.as_ref().map(|it| it.span)),
     ];
     keys.into_iter()
         .filter_map(|(key, span)| Some((key, span?)))
         .collect()
+}
+
+/// How nodes that are there were paid changes nothing, unless the cloud taints them for it. Even then, what says how to
+/// ask for them does.
+fn unused_capacity(pool: &Pool) -> Option<Span> {
+    let capacity = &pool.written.capacity;
+    let taints = pool.taints.iter().any(|taint| taint.span == capacity.span);
+    match &capacity.value {
+        Capacity::OnDemand => None,
+        Capacity::Spot(spot) if taints => {
+            let eviction = spot.eviction.map(|eviction| eviction.span);
+            eviction.or(spot.max_price.map(|price| price.span))
+        }
+        _ => Some(capacity.span),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[test]
+    fn spot_means_something_where_the_cloud_taints_its_nodes() {
+        let found = |cloud: &str, capacity: &str| {
+            let pool = format!(
+                "{{name: gpu, nodes: {{count: 1}}, {cloud}, existing: {{selector: {{a: b}}}}, capacity: {capacity}}}"
+            );
+            let place = if cloud.contains("Standard") {
+                "{azure: {subscription: a, resourceGroup: a, location: a, cluster: {existing: {}}}}"
+            } else {
+                "{aws: {account: '123456789012', region: us-east-1, cluster: {existing: {}}}}"
+            };
+            messages(
+                &format!("cloud: {place}\nnodePools: [{pool}]\n"),
+                "GPUC2042",
+            )
+            .len()
+        };
+        let (aks, eks) = ("machine: Standard_NC4as_T4_v3", "machine: g6.xlarge");
+        assert_eq!(found(aks, "{spot: {}}"), 0);
+        assert_eq!(found(aks, "{spot: {maxPrice: 2}}"), 1);
+        assert_eq!(found(eks, "{spot: {}}"), 1);
+        assert_eq!(found(eks, "onDemand"), 0);
+    }
 }

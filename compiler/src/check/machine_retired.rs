@@ -3,9 +3,9 @@
 use super::Rule;
 use super::places::machines;
 use crate::cloud::machine::Status;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::resolve::listed;
 
 /// A machine type cannot be created any more.
 pub(super) static RULE: Rule = Rule {
@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .help("`gpuc catalog machines` lists those that can be had")
                 .emit(),
             [nearest, ..] => {
-                let help = format!("instead there is {}", listed(use_instead, 4));
+                let help = format!("instead there is {}", words::some(use_instead, 4));
                 draft.help(help).replace(span, *nearest).emit()
             }
         };

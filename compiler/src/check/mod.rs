@@ -35,13 +35,16 @@ mod machine_part_of_larger;
 mod machine_preview;
 mod machine_previous_generation;
 mod machine_retired;
+mod mig_nobody_cuts;
 mod mig_on_fraction;
 mod mig_single_unequal;
+mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
 mod os_family_unavailable;
 mod os_kubernetes_mismatch;
 mod places;
+mod plugin_cannot_inject;
 mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
@@ -54,6 +57,7 @@ mod sharing_without_gpus;
 mod stack_without_gpus;
 mod syntax;
 mod system_pods_nowhere;
+mod tags_on_nothing;
 mod taint_duplicate;
 mod taint_invalid;
 mod taint_value_missing;
@@ -126,6 +130,10 @@ pub static RULES: &[&Rule] = &[
     &system_pods_nowhere::RULE,
     &text_unprintable::RULE,
     &autoscaler_misses_gpus::RULE,
+    &plugin_cannot_inject::RULE,
+    &mig_nobody_cuts::RULE,
+    &mps_kept_off::RULE,
+    &tags_on_nothing::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -64,7 +64,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 continue;
             }
             let message = format!("the taint `{key}` needs a value");
-            let draft = report.draft(&RULE.code, key.span, message);
+            let place = if value.span.is_written() {
+                value.span
+            } else {
+                key.span
+            };
+            let draft = report.draft(&RULE.code, place, message);
             let draft = draft.help(format!("add `value: present`: {source}"));
             // An empty value that stands there can be replaced; a missing one has no place yet.
             draft.replace(value.span, "present").emit();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::resolve::listed;
+use crate::diag::words;
 
 /// The word of the file for a value: `clusterAutoscaler`.
 pub(super) fn word(value: &impl Serialize) -> String {
@@ -16,7 +16,7 @@ pub(super) fn word(value: &impl Serialize) -> String {
 pub(super) fn words<'a, T: Serialize + 'a>(values: impl IntoIterator<Item = &'a T>) -> String {
     let words: Vec<_> = values.into_iter().map(word).collect();
     let words: Vec<_> = words.iter().map(String::as_str).collect();
-    listed(&words, 12)
+    words::some(&words, 12)
 }
 
 #[cfg(test)]

@@ -40,14 +40,7 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
                 built += usize::from(changes.is_empty() || !args.check);
                 exit = exit.max(report(cli, args, compilation, changes, share + *elapsed)?);
             }
-            Err(error) if error.is::<Refused>() => {
-                output::say(&format!("error: {error:#}"));
-                exit = exit.max(Exit::Differs);
-            }
-            Err(error) => {
-                output::say(&format!("error: {error:#}"));
-                exit = exit.max(Exit::CouldNot);
-            }
+            Err(error) => exit = exit.max(failed(error)),
         }
     }
     if run.is_fleet {
@@ -57,6 +50,16 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
         output::say(&next(args, &run.compilations));
     }
     Ok(exit)
+}
+
+/// Says why the files of one cluster are as they were. The others go on.
+fn failed(error: &anyhow::Error) -> Exit {
+    output::say(&format!("error: {error:#}"));
+    if error.is::<Refused>() {
+        Exit::Differs
+    } else {
+        Exit::CouldNot
+    }
 }
 
 fn folder(out: &Path, compilation: &Compilation) -> PathBuf {
@@ -129,9 +132,13 @@ fn leftovers(cli: &Cli, args: &BuildArgs, compilations: &[Compilation]) -> Resul
         }
         let shown = left.display();
         if args.prune {
-            let changes = write::remove(&left, args.force)?;
-            if !cli.quiet {
-                output::say(&format!("{shown}: {} files removed", changes.removed.len()));
+            match write::remove(&left, args.force) {
+                Ok(changes) if !cli.quiet => {
+                    let count = changes.removed.len() + changes.edited_by_hand.len();
+                    output::say(&format!("{shown}: {count} files removed"));
+                }
+                Ok(_) => {}
+                Err(error) => exit = exit.max(failed(&error)),
             }
         } else if args.check {
             output::data(&format!("orphan: {shown}\n"))?;

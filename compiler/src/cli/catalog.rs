@@ -27,12 +27,9 @@ pub(crate) fn run(args: &CatalogArgs) -> Result<Exit> {
         CatalogKind::Images => images(),
         CatalogKind::Clouds => clouds(),
     };
-    table.rows.retain(|row| {
-        let text = row.to_string().to_lowercase();
-        args.filters
-            .iter()
-            .all(|filter| text.contains(&filter.to_lowercase()))
-    });
+    for filter in &args.filters {
+        keep(&mut table.rows, &filter.to_lowercase());
+    }
     if args.json {
         let text = serde_json::to_string_pretty(&table.rows)?;
         output::data(&format!("{text}\n"))?;
@@ -43,6 +40,29 @@ pub(crate) fn run(args: &CatalogArgs) -> Result<Exit> {
         output::say("nothing in the catalog has all of these words");
     }
     Ok(Exit::Fine)
+}
+
+/// Keeps the rows that have a word: as a part between separators, so that `l4` is not `l40s`, or where no row has it so,
+/// anywhere.
+fn keep(rows: &mut Vec<Value>, word: &str) {
+    let texts: Vec<_> = rows
+        .iter()
+        .map(|row| row.to_string().to_lowercase())
+        .collect();
+    let separates = |c: char| !c.is_ascii_alphanumeric();
+    let whole = |text: &String| text.split(separates).any(|part| part == word);
+    let strict = texts.iter().any(whole);
+    let mut texts = texts.iter();
+    rows.retain(|_| {
+        let text = texts.next();
+        text.is_some_and(|text| {
+            if strict {
+                whole(text)
+            } else {
+                text.contains(word)
+            }
+        })
+    });
 }
 
 fn print(table: &Table) -> String {

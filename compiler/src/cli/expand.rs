@@ -14,6 +14,8 @@ pub(crate) fn run(cli: &Cli, args: &ExpandArgs) -> Result<Exit> {
     let documents: Vec<_> = run
         .compilations
         .iter()
+        // A value that was made up for one that cannot be read is nobody's.
+        .filter(|compilation| compilation.report.poisoned().is_empty())
         .filter_map(|compilation| {
             let cluster = compilation.cluster.as_ref()?;
             Some(gpuc::expand::expand(&compilation.loaded.root, cluster))

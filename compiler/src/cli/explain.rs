@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use gpuc::diag::Code;
-use gpuc::resolve::nearest;
+use gpuc::diag::words;
 use gpuc::schema::{self, Key};
 
 use super::args::ExplainArgs;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
         Err((part, keys)) => {
             let names = codes.iter().flat_map(|code| [code.id, code.name]);
             let names = names.chain(keys.iter().map(String::as_str));
-            let help = match nearest(&part, names) {
+            let help = match words::nearest(&part, names) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there is: {}", keys.join(", ")),
             };

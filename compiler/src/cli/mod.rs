@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command};
+use args::{Cli, Color, Command};
 
 /// How a run ended, as the caller's shell sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +42,11 @@ pub(crate) fn run() -> ExitCode {
     own_up_to_panics();
     // clap exits by itself: 0 after help and version, 2 after wrong usage.
     let cli = Cli::parse();
+    match cli.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
     let exit = dispatch(&cli).unwrap_or_else(|error| {
         anstream::eprintln!("error: {error:#}");
         Exit::CouldNot

@@ -18,7 +18,7 @@ use gpuc_schema::config::{
 use gpuc_schema::gpu::GpuModel;
 
 use crate::check::{Checked, Rule};
-use crate::model::{KubernetesVersion, Label, Pool, PoolTaint};
+use crate::model::{KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
@@ -74,6 +74,12 @@ pub trait Cloud: Sync {
 
     /// Taints that the cloud puts on a pool's nodes by itself.
     fn taints(&self, config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint>;
+
+    /// Resources that a pool's nodes offer beside GPUs because of how they are connected.
+    fn fabric(&self, pool: &Pool) -> Vec<Offer> {
+        let _ = pool;
+        Vec::new()
+    }
 
     /// Whether the cloud itself cuts a pool's GPUs into slices when it makes the nodes.
     fn cuts_gpus(&self, pool: &Pool) -> bool {

@@ -13,7 +13,7 @@ use super::learned::Problem;
 use super::made_up::MadeUp;
 use super::path::Path;
 use super::run::{Finding, Run, short};
-use super::suggest::{list, nearest};
+use crate::diag::words;
 use crate::node::{Entry, Node, Origin};
 use crate::source::Span;
 use gpuc_schema::spanned::SPANNED;
@@ -129,7 +129,7 @@ fn check_keys(
     let mut meant = BTreeSet::new();
     for entry in entries {
         if !fields.contains(&entry.key.as_str()) {
-            let near = nearest(&entry.key, &absent);
+            let near = words::nearest(&entry.key, absent.iter().copied());
             meant.extend(near);
             unknown_key(of, entry, near, fields);
         }
@@ -155,7 +155,7 @@ fn check_keys(
 
 /// Notes a key that means nothing here.
 pub(super) fn unknown_key(of: Cursor<'_, '_>, entry: &Entry, near: Option<&str>, fields: &[&str]) {
-    let known = list(fields, "and");
+    let known = words::all(fields, "and");
     let place = of.path.quoted();
     let finding = Finding {
         code: &codes::UNKNOWN_KEY,

@@ -9,7 +9,7 @@ use super::cursor::Cursor;
 use super::learned::Problem;
 use super::made_up::MadeUp;
 use super::run::short;
-use super::suggest::{list, nearest};
+use crate::diag::words;
 use crate::node::{Entry, Scalar, Value};
 use crate::yaml::core_schema::Core;
 
@@ -30,7 +30,10 @@ pub(super) fn choose<'de, 'p>(
         Value::Scalar(scalar) => by_name(of, scalar, names),
         Value::Sequence(_) => {
             of.wrong(&codes::WRONG_TYPE, "one value", |draft| {
-                draft.help(format!("write one of {}, not a list", list(names, "and")))
+                draft.help(format!(
+                    "write one of {}, not a list",
+                    words::all(names, "and")
+                ))
             });
             None
         }
@@ -45,7 +48,7 @@ fn by_name<'de, 'p>(
     let text = match (scalar.core(), scalar) {
         (Core::Null, _) => {
             of.wrong(&codes::WRONG_TYPE, "a value", |draft| {
-                draft.help(format!("write one of {}", list(names, "and")))
+                draft.help(format!("write one of {}", words::all(names, "and")))
             });
             return None;
         }
@@ -57,9 +60,9 @@ fn by_name<'de, 'p>(
         let entry = None;
         return Some(Choice { name, of, entry });
     }
-    let near = nearest(text, names);
+    let near = words::nearest(text, names.iter().copied());
     let message = format!("{} cannot be `{}`", of.path.quoted(), short(text));
-    let known = list(names, "and");
+    let known = words::all(names, "and");
     of.reject(
         &codes::UNKNOWN_VALUE,
         message,
@@ -85,7 +88,12 @@ fn by_key<'de, 'p>(
     for entry in entries {
         match names.iter().find(|name| **name == entry.key) {
             Some(name) => known.push((name, entry)),
-            None => unknown_key(of, entry, nearest(&entry.key, names), names),
+            None => unknown_key(
+                of,
+                entry,
+                words::nearest(&entry.key, names.iter().copied()),
+                names,
+            ),
         }
     }
     match known.as_slice() {
@@ -100,7 +108,7 @@ fn by_key<'de, 'p>(
         }
         [] => {
             let message = format!("{} chooses nothing", of.path.quoted());
-            let help = format!("write one of {}", list(names, "and"));
+            let help = format!("write one of {}", words::all(names, "and"));
             of.reject(
                 &codes::NOT_ONE_CHOICE,
                 message,
@@ -114,7 +122,7 @@ fn by_key<'de, 'p>(
             let message = format!(
                 "{} can be only one of {}",
                 of.path.quoted(),
-                list(&chosen, "and")
+                words::all(&chosen, "and")
             );
             of.reject(
                 &codes::NOT_ONE_CHOICE,

@@ -264,7 +264,7 @@ impl<'de> Cursor<'de, '_> {
                 Value::Sequence(_) => draft.help("write its keys without `-`"),
                 Value::Scalar(_) | Value::Mapping(_) => match fields {
                     Some(fields) if !fields.is_empty() => {
-                        let known = super::suggest::list(fields, "and");
+                        let known = crate::diag::words::all(fields, "and");
                         draft.help(format!("its keys are {known}"))
                     }
                     _ => draft,

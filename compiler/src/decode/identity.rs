@@ -4,8 +4,8 @@ use gpuc_schema::config::{API_VERSION, KIND};
 
 use super::codes;
 use super::run::short;
-use super::suggest::nearest;
 use crate::diag::Report;
+use crate::diag::words;
 use crate::node::{Node, Value};
 use crate::source::Span;
 
@@ -38,9 +38,10 @@ fn something_else(root: &Node) -> Option<(Span, String)> {
     let version_text = version.and_then(Node::text).unwrap_or_default();
     let kind_text = kind.and_then(Node::text).unwrap_or_default();
     let group = API_VERSION.split('/').next().unwrap_or_default();
-    let ours = version_text.starts_with(group) || nearest(version_text, &[API_VERSION]).is_some();
+    let ours =
+        version_text.starts_with(group) || words::nearest(version_text, [API_VERSION]).is_some();
     if ours
-        || nearest(kind_text, &[KIND]).is_some()
+        || words::nearest(kind_text, [KIND]).is_some()
         || (version_text.is_empty() && kind_text.is_empty())
     {
         return None;

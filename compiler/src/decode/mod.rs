@@ -15,7 +15,6 @@ mod learned;
 mod made_up;
 mod path;
 mod run;
-mod suggest;
 
 use gpuc_schema::config::GpuCluster;
 use serde::de::DeserializeOwned;

@@ -4,6 +4,7 @@ mod code;
 mod levels;
 pub mod render;
 mod report;
+pub mod words;
 
 pub use code::{Code, Severity};
 pub use levels::{Levels, apply};

@@ -6,7 +6,7 @@ use minijinja::{Environment, context};
 
 use super::helm::values_path;
 use super::script;
-use crate::plan::{Plan, PoolSummary, Release};
+use crate::plan::{Contents, Credentials, Plan, PoolSummary, Release};
 use crate::shell::{is_unseen, quote};
 
 const TEMPLATE: &str = include_str!("readme.md.j2");
@@ -14,6 +14,16 @@ const TEMPLATE: &str = include_str!("readme.md.j2");
 /// The README of a cluster.
 pub(super) fn readme(plan: &Plan) -> String {
     let pools = &plan.summary.pools;
+    let credentials = &plan.provisioning.credentials;
+    let fetch = match credentials {
+        Credentials::Fetch(command) => Some(script::line(command)),
+        Credentials::Context(_) => None,
+    };
+    let option = |flag: &str| match credentials {
+        Credentials::Context(context) => format!(" {flag} {}", quote(context)),
+        Credentials::Fetch(_) => String::new(),
+    };
+    let helm = |release: &Release| helm(release, &option("--kube-context"));
     let any = |has: fn(&PoolSummary) -> bool| pools.iter().any(has);
     let context = context! {
         cluster => plan.cluster.as_str(),
@@ -22,6 +32,9 @@ pub(super) fn readme(plan: &Plan) -> String {
         taints => any(|pool| !pool.taints.is_empty()),
         layouts => any(|pool| !pool.layout.is_empty()),
         scripts => script::has_apply(plan),
+        host_scripts => Serde(host_scripts(plan)),
+        credentials => fetch,
+        kubectl_context => option("--context"),
         helm => Serde(plan.releases.iter().map(helm).collect::<Vec<_>>()),
         manifests => !plan.objects.is_empty(),
     };
@@ -34,6 +47,13 @@ pub(super) fn readme(plan: &Plan) -> String {
     environment.add_function("range", range);
     let rendered = environment.render_str(TEMPLATE, context);
     squeezed(&rendered.expect("the template is right, which a test shows"))
+}
+
+/// The scripts that run on hosts, and not where the user is.
+fn host_scripts(plan: &Plan) -> Vec<String> {
+    let files = plan.provisioning.files.iter();
+    let scripts = files.filter(|file| matches!(file.contents, Contents::Script(_)));
+    scripts.map(|file| quote(&script::path(file))).collect()
 }
 
 /// A table's cell, or other text of one line: nothing in it is Markdown.
@@ -78,7 +98,7 @@ fn range(min: u64, max: u64) -> String {
 }
 
 /// The command that installs a release.
-fn helm(release: &Release) -> String {
+fn helm(release: &Release, context: &str) -> String {
     let chart = release.chart;
     let source = match chart.repository.strip_prefix("oci://") {
         None => format!("{} --repo {}", chart.name, chart.repository),
@@ -86,7 +106,7 @@ fn helm(release: &Release) -> String {
         Some(_) => format!("{}/{}", chart.repository.trim_end_matches('/'), chart.name),
     };
     format!(
-        "helm upgrade --install {} {source} --version {} \\\n  --namespace {} --create-namespace --values {}",
+        "helm{context} upgrade --install {} {source} --version {} \\\n  --namespace {} --create-namespace --values {}",
         quote(&release.name),
         quote(chart.version),
         quote(&release.namespace),
@@ -111,8 +131,11 @@ fn squeezed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Namespace;
+
     use super::*;
-    use crate::plan::{Credentials, Provisioning, ResourceSummary, Summary};
+    use crate::node::Origin;
+    use crate::plan::{Command, File, Object, Provisioning, ResourceSummary, Summary};
 
     fn plan(pools: Vec<PoolSummary>) -> Plan {
         Plan {
@@ -198,5 +221,44 @@ mod tests {
         for heading in ["## What pods", "## Taints", "## Slices", "## To know"] {
             assert!(!text.contains(heading), "{heading}:\n{text}");
         }
+    }
+
+    #[test]
+    fn commands_go_to_this_cluster_and_no_other() {
+        let mut plan = plan(Vec::new());
+        let mut namespace = Namespace::default();
+        namespace.metadata.name = Some("gpuc-system".to_owned());
+        plan.objects = vec![Object::new(
+            "runtime",
+            &namespace,
+            Origin::rule([], "a test"),
+        )];
+        let has = |plan: &Plan, line: &str| readme(plan).lines().any(|found| found == line);
+        plan.provisioning.credentials = Credentials::Context("dgx lab".to_owned());
+        let apply = "kubectl --context 'dgx lab' apply --server-side --kustomize manifests";
+        assert!(has(&plan, apply), "{}", readme(&plan));
+        let fetch = Command::new(["aws", "eks", "update-kubeconfig", "--name", "ml"]);
+        plan.provisioning.credentials = Credentials::Fetch(fetch);
+        let fetch = "aws eks update-kubeconfig --name ml   # for kubectl";
+        assert!(has(&plan, fetch), "{}", readme(&plan));
+        assert!(has(
+            &plan,
+            "kubectl apply --server-side --kustomize manifests"
+        ));
+    }
+
+    #[test]
+    fn hosts_are_prepared_first() {
+        let mut plan = plan(Vec::new());
+        plan.provisioning.files = vec![File {
+            path: "host-dgx.sh".to_owned(),
+            contents: Contents::Script("true\n".to_owned()),
+            origin: Origin::rule([], "a test"),
+        }];
+        let text = readme(&plan);
+        assert!(
+            text.contains("```sh\ncloud/host-dgx.sh   # as root"),
+            "{text}"
+        );
     }
 }

@@ -61,17 +61,17 @@ pub fn load_all(
         read: BTreeMap::new(),
         bases: BTreeMap::new(),
     };
-    let mut loaded: Vec<_> = paths.iter().flat_map(|path| loader.file(path)).collect();
+    let mut documents: Vec<_> = paths.iter().flat_map(|path| loader.file(path)).collect();
     let bases = loader
         .bases
         .keys()
         .filter_map(|path| loader.sources.find(path));
     let bases: BTreeSet<u32> = bases.collect();
-    for document in &mut loaded {
+    for document in &mut documents {
         document.is_base = bases.contains(&document.source);
         document.poisoned = loader.report.poisoned().to_vec();
     }
-    loaded
+    documents
 }
 
 /// What loading needs and what it has read.

@@ -1,24 +1,53 @@
 //! What `verify.sh` looks for, pool by pool.
 
-use gpuc_schema::config::DevicePlugin;
-
-use super::device_plugin::{NAMESPACE, daemon_set, pool_name};
+use super::device_plugin::daemon_set;
 use super::node_config::os;
 use crate::check::Checked;
 use crate::cloud::Injection;
-use crate::model::Pool;
-use crate::plan::Expectation;
+use crate::model::{POOL_LABEL, Pool};
+use crate::node::Node;
+use crate::plan::{Expectation, Object, Release};
 
-/// One expectation for each pool.
-pub(super) fn expectations(cluster: &Checked<'_>) -> Vec<Expectation> {
+/// One expectation for each pool, given what the tree has for them.
+pub(super) fn expectations(
+    cluster: &Checked<'_>,
+    objects: &[Object],
+    releases: &[Release],
+) -> Vec<Expectation> {
     let pools = cluster.pools.iter();
-    pools.map(|pool| expectation(cluster, pool)).collect()
+    pools
+        .map(|pool| Expectation {
+            daemon_sets: daemon_sets(pool, objects, releases),
+            ..expectation(cluster, pool)
+        })
+        .collect()
+}
+
+/// The DaemonSets that serve a pool: those that say so by its label, and those of its releases.
+fn daemon_sets(pool: &Pool, objects: &[Object], releases: &[Release]) -> Vec<(String, String)> {
+    let serves = |object: &&Object| {
+        let metadata = object.node.get("metadata");
+        let labels = metadata.and_then(|metadata| metadata.get("labels"));
+        let label = labels
+            .and_then(|labels| labels.get(POOL_LABEL))
+            .and_then(Node::text);
+        object.identity.kind == "DaemonSet" && label == Some(&pool.name.value)
+    };
+    let of_objects = objects.iter().filter(serves).map(|object| {
+        let namespace = object.identity.namespace.clone().unwrap_or_default();
+        (namespace, object.identity.name.clone())
+    });
+    let of_releases = releases
+        .iter()
+        .filter(|release| release.pool == pool.name.value)
+        .map(|release| (release.namespace.clone(), release.daemon_set.clone()));
+    of_objects.chain(of_releases).collect()
 }
 
 fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
     let labels = pool.selector.iter();
     let offers = pool.offers.sure().iter();
-    let ours = pool.has_gpus() && pool.plugin.value == DevicePlugin::Gpuc;
+    let fabric = pool.fabric.iter();
     let tolerations = daemon_set::tolerations(pool);
     let tolerations = tolerations.iter().map(|toleration| {
         serde_json::to_value(toleration).expect("a toleration serialises to JSON")
@@ -32,7 +61,10 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
         allocatable: offers
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
-        daemon_set: ours.then(|| (NAMESPACE.to_owned(), pool_name(pool))),
+        fabric: fabric
+            .map(|offer| (offer.resource.clone(), offer.per_node))
+            .collect(),
+        daemon_sets: Vec::new(),
         tolerations: tolerations.collect(),
         runtime_class: test_pod_class(cluster, pool),
     }

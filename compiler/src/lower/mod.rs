@@ -2,6 +2,7 @@
 
 mod device_plugin;
 mod expectations;
+pub(crate) mod inputs;
 mod node_config;
 mod releases;
 mod summary;
@@ -19,12 +20,13 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
     objects.extend(cluster.cloud.objects(cluster));
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
+    let releases = releases::releases(cluster);
     Plan {
         cluster: cluster.name.value.clone(),
         provisioning: cluster.cloud.provision(cluster),
+        expectations: expectations::expectations(cluster, &objects, &releases),
         objects,
-        releases: releases::releases(cluster),
-        expectations: expectations::expectations(cluster),
+        releases,
         summary: summary::summary(cluster),
     }
 }

@@ -1,6 +1,6 @@
 //! What the tree's README says of a cluster.
 
-use gpuc_schema::config::{DevicePlugin, DriverOwner, TaintEffect};
+use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, TaintEffect};
 use gpuc_schema::gpu::placement;
 
 use crate::check::Checked;
@@ -11,8 +11,13 @@ use crate::plan::{PoolSummary, ResourceSummary, Summary};
 pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
     let kubernetes = cluster.kubernetes.sure();
     let pools = cluster.pools.iter();
+    let name = cluster.cloud.facts().name;
+    let place = match cluster.written.cloud.location() {
+        Some(location) => format!("{name}, {location}"),
+        None => name.to_owned(),
+    };
     Summary {
-        place: cluster.cloud.facts().name.to_owned(),
+        place,
         kubernetes: kubernetes.value.to_string(),
         pools: pools.map(pool).collect(),
         notes: notes(cluster),
@@ -25,6 +30,7 @@ fn pool(pool: &Pool) -> PoolSummary {
     PoolSummary {
         name: pool.name.value.clone(),
         machine: machine(pool),
+        image: image(pool),
         gpus: gpus(pool),
         sharing: sharing(pool.sharing.sure(), pool.has_gpus()),
         layout: layout(pool),
@@ -53,6 +59,14 @@ fn machine(pool: &Pool) -> String {
         (MachineType::Cpu(_), Some(name)) => name.value.clone(),
         (MachineType::Cpu(_) | MachineType::Host, _) => "own hosts".to_owned(),
     }
+}
+
+/// What a pool's nodes run; nothing for nodes that others made, of which the file says nothing.
+fn image(pool: &Pool) -> String {
+    let known = pool.os.span.is_written() || !pool.is_existing();
+    known
+        .then(|| format!("{:?}", pool.os.value))
+        .unwrap_or_default()
 }
 
 fn gpus(pool: &Pool) -> String {
@@ -106,7 +120,7 @@ fn layout(pool: &Pool) -> Vec<String> {
 }
 
 fn resources(pool: &Pool) -> Vec<ResourceSummary> {
-    let offers = pool.offers.sure().iter();
+    let offers = pool.offers.sure().iter().chain(&pool.fabric);
     let summary = |offer: &crate::model::Offer| {
         let total = offer.total(pool.nodes.sure());
         ResourceSummary {
@@ -151,6 +165,23 @@ fn plugin(plugin: DevicePlugin) -> &'static str {
     }
 }
 
+/// Who adds nodes, where somebody does.
+fn autoscaler(autoscaler: Autoscaler) -> Option<&'static str> {
+    match autoscaler {
+        Autoscaler::None => None,
+        Autoscaler::ClusterAutoscaler => Some(
+            "The Kubernetes Cluster Autoscaler adds and removes nodes between a pool's fewest and most; this tree does not \
+             install it.",
+        ),
+        Autoscaler::Karpenter => {
+            Some("Karpenter adds and removes nodes between a pool's fewest and most.")
+        }
+        Autoscaler::Managed => {
+            Some("The cloud's autoscaler adds and removes nodes between a pool's fewest and most.")
+        }
+    }
+}
+
 /// What is to be known before the tree is applied.
 fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let by_cloud: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Cloud).collect();
@@ -164,6 +195,13 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         names.join(", ")
     };
     let mut notes = Vec::new();
+    if cluster
+        .pools
+        .iter()
+        .any(|pool| !pool.nodes.sure().is_fixed())
+    {
+        notes.extend(autoscaler(cluster.autoscaler.value).map(str::to_owned));
+    }
     if !by_cloud.is_empty() {
         notes.push(format!(
             "The cloud or the node's operating system advertises the GPUs of {}; this tree has no device plugin for \

@@ -27,6 +27,12 @@ pub const POOL_LABEL: &str = "gpuc.dev/pool";
 /// The label and taint of a pool that is for somebody.
 pub const DEDICATED_TO: &str = "gpuc.dev/dedicated-to";
 
+/// The label by which NVIDIA's chart picks the nodes for its MPS control daemon.
+///
+/// Source: NVIDIA/k8s-device-plugin@v0.20.0
+/// deployments/helm/nvidia-device-plugin/templates/daemonset-mps-control-daemon.yml, its `nodeSelector`.
+pub const MPS_CAPABLE: &str = "nvidia.com/mps.capable";
+
 /// A cluster.
 #[derive(Clone)]
 pub struct Cluster {
@@ -55,6 +61,8 @@ pub struct Filled {
     pub value: serde_json::Value,
     /// Why.
     pub because: Because,
+    /// Whether it was picked among others. A pick is gpuc's to keep or to change as long as nobody writes it down.
+    pub is_pick: bool,
 }
 
 impl Cluster {

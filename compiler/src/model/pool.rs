@@ -40,6 +40,8 @@ pub struct Pool {
     pub sharing: Known<Sharing>,
     /// What a node offers to pods; nothing without GPUs.
     pub offers: Known<Vec<Offer>>,
+    /// What else a node offers to pods: network interfaces.
+    pub fabric: Vec<Offer>,
     /// The labels that gpuc has put on the nodes, by key.
     pub labels: Vec<Label>,
     /// Labels that pick out the pool's nodes: the pool label, or an existing pool's selector.

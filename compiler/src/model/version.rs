@@ -9,7 +9,7 @@ pub struct KubernetesVersion(pub u8);
 
 /// The versions gpuc compiles for: the oldest whose API it writes, to the newest whose schema it is tested against.
 ///
-/// Source: k8s-openapi 0.29 (features v1_33 to v1_37); kubernetes-validate 1.37.0, 2026-11-21.
+/// Source: k8s-openapi 0.29 (features `v1_33` to `v1_37`); kubernetes-validate 1.37.0, 2026-11-21.
 pub const SUPPORTED: RangeInclusive<KubernetesVersion> =
     KubernetesVersion(33)..=KubernetesVersion(37);
 

@@ -76,7 +76,7 @@ pub static KUBERNETES_VERSION_UNSUPPORTED: Code = Code {
     name: "kubernetes-version-unsupported",
     severity: Severity::Error,
     summary: "gpuc does not compile for this Kubernetes version",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether `kubernetes.version` is one that gpuc's output is tested against.
 
@@ -88,7 +88,7 @@ understood.
 ### What to do
 
 Choose a supported version; the help names the range.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -121,7 +121,7 @@ pub static MACHINE_MISSING: Code = Code {
     name: "machine-missing",
     severity: Severity::Error,
     summary: "a pool says neither what machine nor what GPUs it has",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether a pool has `machine`, or `gpu` for the catalog to pick a machine by.
 
@@ -132,7 +132,7 @@ There is no sensible default for what a node is.
 ### What to do
 
 Name the machine type, or the GPUs that a node shall have.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -162,7 +162,7 @@ pub static MACHINE_UNKNOWN: Code = Code {
     name: "machine-unknown",
     severity: Severity::Warning,
     summary: "a machine type is in no table of gpuc's",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether a machine type is in the catalog of machines with GPUs, or of a family whose sizes
 follow from its name.
@@ -175,7 +175,7 @@ misspelt GPU machine would become a pool without GPUs.
 ### What to do
 
 Correct the name. If it is right and has no GPUs, write `allow: [machine-unknown]`.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -206,7 +206,7 @@ pub static MACHINE_NAME_IMPOSSIBLE: Code = Code {
     name: "machine-name-impossible",
     severity: Severity::Error,
     summary: "no machine type of this cloud is called so",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether a machine type's name is one that the cloud could have.
 
@@ -217,7 +217,7 @@ The cloud's own command accepts any text and fails late, or after the cluster ha
 ### What to do
 
 Write the cloud's name for the machine type; `gpuc catalog machines` lists those with GPUs.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -248,7 +248,7 @@ pub static ACCELERATOR_NOT_NVIDIA: Code = Code {
     name: "accelerator-not-nvidia",
     severity: Severity::Error,
     summary: "an accelerator is not NVIDIA's",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether a machine type or GPU model is another vendor's: AMD, Intel, Google's TPUs, AWS's own
 chips.
@@ -261,7 +261,7 @@ card it would install and do nothing.
 ### What to do
 
 Choose a machine with NVIDIA GPUs, or make this pool by other means and leave it out.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -292,7 +292,7 @@ pub static GPU_MODEL_UNKNOWN: Code = Code {
     name: "gpu-model-unknown",
     severity: Severity::Error,
     summary: "no GPU is called so",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether `gpu.model` is a key or an alias of a card in the catalog.
 
@@ -303,7 +303,7 @@ The card decides the machine, the slices, the driver branch and how many can sha
 ### What to do
 
 Write one of the names that `gpuc catalog gpus` lists.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -336,7 +336,7 @@ pub static GPU_MODEL_AMBIGUOUS: Code = Code {
     name: "gpu-model-ambiguous",
     severity: Severity::Error,
     summary: "a GPU's name stands for several cards",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether `gpu.model` names one card.
 
@@ -347,7 +347,7 @@ An A100 has 40 or 80 GB and its slices differ; a layout for one does not exist o
 ### What to do
 
 Write the key of the card you have; the help lists them.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -380,7 +380,7 @@ pub static GPU_CONTRADICTS_MACHINE: Code = Code {
     name: "gpu-contradicts-machine",
     severity: Severity::Error,
     summary: "a pool's `gpu` is not what its machine has",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether `machine` and `gpu` of one pool say the same.
 
@@ -391,7 +391,7 @@ A machine type comes with its GPUs; they cannot be chosen apart from it.
 ### What to do
 
 Remove one of the two.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -423,7 +423,7 @@ pub static GPU_CANNOT_BE_ATTACHED: Code = Code {
     name: "gpu-cannot-be-attached",
     severity: Severity::Error,
     summary: "a machine cannot have these GPUs added",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether the cloud attaches this many of this card to this machine type.
 
@@ -435,7 +435,7 @@ for each count.
 ### What to do
 
 Remove `machine` to have one picked, or follow the reason given.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -468,7 +468,7 @@ pub static NO_MACHINE_HAS_GPUS: Code = Code {
     name: "no-machine-has-gpus",
     severity: Severity::Error,
     summary: "the cloud has no machine with these GPUs",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether some current machine type of the cloud has exactly this many of this card.
 
@@ -479,7 +479,7 @@ Machine types have a fixed number of GPUs, often 1, 4 or 8.
 ### What to do
 
 Write a number that exists; the help lists them.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -510,7 +510,7 @@ pub static NODE_COUNT_UNCLEAR: Code = Code {
     name: "node-count-unclear",
     severity: Severity::Error,
     summary: "a pool does not say how many nodes it has",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether `nodes` has either `count`, or `min` and `max`.
 
@@ -521,7 +521,7 @@ Half a range would need a guess, and guesses about numbers of GPU nodes are expe
 ### What to do
 
 Write `nodes: {count: 2}` or `nodes: {min: 0, max: 4}`.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -554,7 +554,7 @@ pub static NODE_COUNT_REVERSED: Code = Code {
     name: "node-count-reversed",
     severity: Severity::Error,
     summary: "the fewest nodes are more than the most",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether `nodes.min` is at most `nodes.max`.
 
@@ -565,7 +565,7 @@ No number of nodes is in such a range; clouds refuse it after the cluster has be
 ### What to do
 
 Swap the two numbers.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -598,7 +598,7 @@ pub static NODE_COUNT_ZERO: Code = Code {
     name: "node-count-zero",
     severity: Severity::Error,
     summary: "a pool can never have a node",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether a pool may have at least one node.
 
@@ -609,7 +609,7 @@ A pool of no nodes runs nothing, and some clouds refuse it.
 ### What to do
 
 Raise the number, or remove the pool.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -640,7 +640,7 @@ pub static MIG_UNSUPPORTED: Code = Code {
     name: "mig-unsupported",
     severity: Severity::Error,
     summary: "a card cannot be cut into slices",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether a pool with `sharing: {mig: …}` has a card that does MIG.
 
@@ -651,7 +651,7 @@ Other cards ignore the request, and pods that ask for slices wait for ever.
 ### What to do
 
 Choose a card that does MIG, or share this one with time-slicing or MPS.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -686,7 +686,7 @@ pub static MIG_PROFILE_UNSUPPORTED: Code = Code {
     name: "mig-profile-unsupported",
     severity: Severity::Error,
     summary: "a card has no such MIG profile",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether each profile of a layout exists on the pool's card.
 
@@ -698,7 +698,7 @@ an A100 40GB's, 1g.6gb an A30's.
 ### What to do
 
 Write a profile that the card has; the help lists them.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -733,7 +733,7 @@ pub static MIG_LAYOUT_IMPOSSIBLE: Code = Code {
     name: "mig-layout-impossible",
     severity: Severity::Error,
     summary: "the slices of a layout do not fit on one GPU",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether every slice of a layout finds its place on the GPU's memory slices, with no two on one.
 
@@ -745,7 +745,7 @@ driver refuses it on the node, after the pod was promised a GPU.
 ### What to do
 
 Take fewer slices; the help draws the largest part of the layout that fits.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -826,7 +826,7 @@ pub static MIG_GPU_TWICE: Code = Code {
     name: "mig-gpu-twice",
     severity: Severity::Error,
     summary: "a GPU has two layouts",
-    explain: r#"### What it checks
+    explain: r"### What it checks
 
 Whether each GPU of a node is named by one entry of `perGpu` at most.
 
@@ -837,7 +837,7 @@ A GPU has one layout at a time.
 ### What to do
 
 Name each GPU once.
-"#,
+",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

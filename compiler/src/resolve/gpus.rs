@@ -5,9 +5,8 @@ use gpuc_schema::config::NodePool;
 use gpuc_schema::gpu::{self, FindError, GpuModel};
 
 use super::codes;
-use super::suggest::{listed, nearest};
 use crate::cloud::Cloud;
-use crate::diag::{Report, Reported};
+use crate::diag::{Report, Reported, words};
 use crate::model::{Known, MachineType, PoolGpus};
 
 /// Finds out which GPUs a node has.
@@ -46,7 +45,7 @@ pub(super) fn model(
     let message = format!("`{name}` is several cards");
     let draft = report.draft(&codes::GPU_MODEL_AMBIGUOUS, name.span, message);
     Err(draft
-        .help(format!("write one of {}", listed(&keys, 8)))
+        .help(format!("write one of {}", words::some(&keys, 8)))
         .emit())
 }
 
@@ -62,7 +61,7 @@ fn unknown(name: &Spanned<String>, report: &mut Report) -> Reported {
     let clear = gpu::names()
         .into_iter()
         .filter(|name| gpu::find(name).is_ok());
-    let draft = match nearest(name, clear) {
+    let draft = match words::nearest(name, clear) {
         Some(near) => draft
             .help(format!("did you mean `{near}`?"))
             .replace(name.span, near),

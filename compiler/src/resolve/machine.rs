@@ -4,11 +4,10 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{GpuRequest, NodePool};
 use gpuc_schema::gpu::GpuModel;
 
-use super::suggest::{listed, nearest};
 use super::{Defaults, codes, gpus};
 use crate::cloud::machine::{Machine, Status};
 use crate::cloud::{Cloud, MachineName};
-use crate::diag::{Report, Reported};
+use crate::diag::{Report, Reported, words};
 use crate::model::{Known, MachineType};
 use crate::node::Because;
 
@@ -65,7 +64,7 @@ fn named(
         }
         MachineName::Plausible => {
             let message = format!("`{name}` is in no table of gpuc's");
-            let near = nearest(name, cloud.machines().iter().map(|machine| machine.name));
+            let near = words::nearest(name, cloud.machines().iter().map(|machine| machine.name));
             let draft = report.draft(&codes::MACHINE_UNKNOWN, name.span, message);
             let draft = match near {
                 Some(near) => draft
@@ -80,7 +79,7 @@ fn named(
         }
         MachineName::Impossible => {
             let message = format!("`{name}` is not an {word}");
-            let near = nearest(name, cloud.machines().iter().map(|machine| machine.name));
+            let near = words::nearest(name, cloud.machines().iter().map(|machine| machine.name));
             let draft = report.draft(&codes::MACHINE_NAME_IMPOSSIBLE, name.span, message);
             let draft = match near {
                 Some(near) => draft
@@ -123,12 +122,7 @@ fn picked(
     } else {
         "the smallest machine of the catalog that has these GPUs"
     };
-    defaults.fill_pool(
-        picker.index,
-        &["machine"],
-        &machine.name,
-        Because::Rule(why),
-    );
+    defaults.pick_for_pool(picker.index, "machine", &machine.name, Because::Rule(why));
     Ok(MachineType::Catalog(machine))
 }
 
@@ -161,7 +155,9 @@ fn none_has(
     let mut models: Vec<_> = cloud.machines().iter().map(|m| m.gpus.model.key).collect();
     models.sort_unstable();
     models.dedup();
-    draft.help(format!("it has {}", listed(&models, 30))).emit()
+    draft
+        .help(format!("it has {}", words::some(&models, 30)))
+        .emit()
 }
 
 fn offers(machine: &Machine, model: &GpuModel) -> bool {

@@ -9,7 +9,6 @@ mod nodes;
 mod offers;
 mod pool;
 mod sharing;
-mod suggest;
 mod taints;
 
 use std::collections::BTreeMap;
@@ -18,8 +17,6 @@ use std::sync::Arc;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Autoscaler, GpuCluster};
 use serde::Serialize;
-
-pub use suggest::{listed, nearest};
 
 use crate::cloud;
 use crate::diag::Report;
@@ -111,6 +108,7 @@ impl Defaults {
             path: path.into_iter().map(|key| key.to_string()).collect(),
             value: serde_json::to_value(value).expect("the schema's types serialise to JSON"),
             because,
+            is_pick: false,
         });
     }
 
@@ -120,5 +118,13 @@ impl Defaults {
             .into_iter()
             .chain(keys.iter().map(|key| (*key).to_owned()));
         self.fill(path, value, because);
+    }
+
+    /// Fills in what was picked among others.
+    fn pick_for_pool(&mut self, pool: usize, key: &str, value: &impl Serialize, because: Because) {
+        self.fill_pool(pool, &[key], value, because);
+        if let Some(filled) = self.filled.last_mut() {
+            filled.is_pick = true;
+        }
     }
 }

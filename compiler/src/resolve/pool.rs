@@ -7,7 +7,7 @@ use super::machine::Picker;
 use super::{Choices, Defaults, gpus, machine, nodes, offers, sharing, taints};
 use crate::cloud::{self, Cloud};
 use crate::diag::Report;
-use crate::model::{DEDICATED_TO, Known, Label, POOL_LABEL, Pool};
+use crate::model::{DEDICATED_TO, Known, Label, MPS_CAPABLE, POOL_LABEL, Pool, PoolGpus, Sharing};
 use crate::node::{Because, Origin};
 
 /// Understands the pool at an index.
@@ -30,22 +30,32 @@ pub(super) fn resolve(
     let gpus = gpus::resolve(written, &machine, cloud, report);
     let sharing = sharing::resolve(written, &gpus, report);
     let os = os(config, index, cloud, defaults);
-    let plugin = plugin(config, index, os.value, cloud, defaults);
+    let plugin = plugin(config, index, &gpus, os.value, cloud, defaults);
     let mut pool = Pool {
         index,
         name: written.name.clone(),
         nodes: nodes::resolve(written, report),
         offers: offers::of(written, &gpus, &sharing),
         driver: driver(config, index, &gpus, plugin.value, cloud, defaults),
-        driver_version: first(&written.stack.driver_version, &config.stack.driver_version),
-        runtime_image: first(&written.stack.runtime_image, &config.stack.runtime_image),
-        driver_image: first(&written.stack.driver_image, &config.stack.driver_image),
+        driver_version: first(
+            written.stack.driver_version.as_ref(),
+            config.stack.driver_version.as_ref(),
+        ),
+        runtime_image: first(
+            written.stack.runtime_image.as_ref(),
+            config.stack.runtime_image.as_ref(),
+        ),
+        driver_image: first(
+            written.stack.driver_image.as_ref(),
+            config.stack.driver_image.as_ref(),
+        ),
         written: written.clone(),
         machine,
         gpus,
         os,
         plugin,
         sharing,
+        fabric: Vec::new(),
         labels: Vec::new(),
         selector: Vec::new(),
         taints: Vec::new(),
@@ -55,6 +65,7 @@ pub(super) fn resolve(
     let more = cloud.labels(config, &pool);
     pool.labels.extend(more);
     pool.labels.sort_by(|a, b| a.key.cmp(&b.key));
+    pool.fabric = cloud.fabric(&pool);
     pool.selector = selector(&pool);
     pool.taints = taints::of(&pool);
     let more = cloud.taints(config, &pool);
@@ -64,8 +75,8 @@ pub(super) fn resolve(
 }
 
 /// The pool's word, else the cluster's.
-fn first<T: Clone>(pool: &Option<T>, cluster: &Option<T>) -> Option<T> {
-    pool.as_ref().or(cluster.as_ref()).cloned()
+fn first<T: Clone>(pool: Option<&T>, cluster: Option<&T>) -> Option<T> {
+    pool.or(cluster).cloned()
 }
 
 fn os(
@@ -86,6 +97,7 @@ fn os(
 fn plugin(
     config: &GpuCluster,
     index: usize,
+    gpus: &Known<Option<PoolGpus>>,
     os: OsFamily,
     cloud: &dyn Cloud,
     defaults: &mut Defaults,
@@ -101,14 +113,16 @@ fn plugin(
     } else {
         (DevicePlugin::Gpuc, Because::Default)
     };
-    defaults.fill_pool(index, &["stack", "devicePlugin"], &plugin, because);
+    if matches!(gpus.get(), Some(Some(_))) {
+        defaults.fill_pool(index, &["stack", "devicePlugin"], &plugin, because);
+    }
     Spanned::unwritten(plugin)
 }
 
 fn driver(
     config: &GpuCluster,
     index: usize,
-    gpus: &Known<Option<crate::model::PoolGpus>>,
+    gpus: &Known<Option<PoolGpus>>,
     plugin: DevicePlugin,
     cloud: &dyn Cloud,
     defaults: &mut Defaults,
@@ -148,26 +162,34 @@ fn labels(pool: &Pool) -> Vec<Label> {
         value: value.value.clone(),
         origin: Origin::made([key.span, value.span], Because::Written),
     });
+    let by_nvidia = pool.plugin.value == DevicePlugin::Nvidia;
+    let shared = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
+    let own = pool.written.labels.keys().any(|key| **key == MPS_CAPABLE);
+    let mps = (by_nvidia && shared && !own).then(|| Label {
+        key: MPS_CAPABLE.to_owned(),
+        value: "true".to_owned(),
+        origin: Origin::fact(
+            [pool.plugin.span, pool.written.sharing.span],
+            "the MPS control daemon of NVIDIA's chart runs only on nodes with this label",
+            "NVIDIA/k8s-device-plugin@v0.20.0 daemonset-mps-control-daemon.yml",
+        ),
+    });
     std::iter::once(name)
         .chain(dedicated)
+        .chain(mps)
         .chain(written)
         .collect()
 }
 
 fn selector(pool: &Pool) -> Vec<Label> {
-    match &pool.written.existing {
-        Some(existing) => existing
-            .selector
-            .iter()
-            .map(|(key, value)| Label {
-                key: key.value.clone(),
-                value: value.value.clone(),
-                origin: Origin::made([key.span, value.span], Because::Written),
-            })
-            .collect(),
-        None => {
-            let is_pool = |label: &&Label| label.key == POOL_LABEL;
-            pool.labels.iter().filter(is_pool).cloned().collect()
-        }
-    }
+    let Some(existing) = &pool.written.existing else {
+        let is_pool = |label: &&Label| label.key == POOL_LABEL;
+        return pool.labels.iter().filter(is_pool).cloned().collect();
+    };
+    let label = |(key, value): (&Spanned<String>, &Spanned<String>)| Label {
+        key: key.value.clone(),
+        value: value.value.clone(),
+        origin: Origin::made([key.span, value.span], Because::Written),
+    };
+    existing.selector.iter().map(label).collect()
 }

@@ -8,8 +8,7 @@ use gpuc_schema::gpu::placement::{self, Placement};
 use gpuc_schema::gpu::{GpuModel, Mig, MigProfile};
 
 use super::codes;
-use super::suggest::{listed, nearest};
-use crate::diag::{Report, Reported};
+use crate::diag::{Report, Reported, words};
 use crate::model::{Known, MigGpu, PoolGpus, Sharing};
 
 /// Understands a pool's sharing.
@@ -152,8 +151,8 @@ fn unsupported(
     let message = format!("{} has no MIG profile `{profile}`", model.key);
     let draft = report.draft(&codes::MIG_PROFILE_UNSUPPORTED, profile.span, message);
     let draft = draft.label(gpus.chosen, "the card is chosen here");
-    let all = format!("it has {}", listed(&names, 16));
-    let draft = match nearest(profile, names.iter().copied()) {
+    let all = format!("it has {}", words::some(&names, 16));
+    let draft = match words::nearest(profile, names.iter().copied()) {
         Some(near) => draft
             .help(format!("did you mean `{near}`? {all}"))
             .replace(profile.span, near),

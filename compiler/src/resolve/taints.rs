@@ -15,7 +15,10 @@ pub(super) fn of(pool: &Pool) -> Vec<PoolTaint> {
         effect: taint.effect.value,
         set_by: SetBy::Gpuc,
         span: taint.key.span,
-        origin: Origin::made([taint.key.span], Because::Written),
+        origin: Origin::made(
+            [taint.key.span, taint.value.span, taint.effect.span],
+            Because::Written,
+        ),
     });
     let dedicated = pool.written.dedicated_to.iter().map(|whom| PoolTaint {
         key: DEDICATED_TO.to_owned(),
@@ -48,7 +51,7 @@ pub(super) fn tolerations(taints: &[PoolTaint]) -> Vec<Toleration> {
         value: taint.value.clone(),
         effect: taint.effect,
         origin: Origin::rule(
-            [taint.span],
+            taint.origin.inputs().iter().copied(),
             "what must run on a tainted node tolerates its taint",
         ),
     };

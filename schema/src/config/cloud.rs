@@ -31,6 +31,26 @@ impl CloudSection {
         }
     }
 
+    /// Tags on what gpuc creates, with the key they have here.
+    pub fn tags(&self) -> Option<(&'static str, &TextMap)> {
+        match self {
+            Self::Aws(aws) => Some(("tags", &aws.tags)),
+            Self::Gcp(gcp) => Some(("resourceLabels", &gcp.resource_labels)),
+            Self::Azure(azure) => Some(("tags", &azure.tags)),
+            Self::OnPrem(_) => None,
+        }
+    }
+
+    /// The region or zone, where there is one.
+    pub fn location(&self) -> Option<&Spanned<String>> {
+        match self {
+            Self::Aws(aws) => Some(&aws.region),
+            Self::Gcp(gcp) => Some(&gcp.location),
+            Self::Azure(azure) => Some(&azure.location),
+            Self::OnPrem(_) => None,
+        }
+    }
+
     /// The name in the cloud of a cluster that is there already, where it is not `metadata.name`.
     pub fn existing_name(&self) -> Option<&Spanned<String>> {
         let name = match self {

@@ -140,7 +140,16 @@ pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>,
 
 /// The layout along the memory axis, one cell a memory slice: `|3g.20gb        |1g.5gb|......|`.
 pub fn diagram(placements: &[Placement], mig: &Mig) -> String {
-    let cell = placements.iter().map(narrowest_cell).max().unwrap_or(1);
+    // Layouts of one card are drawn to one scale, unless a long name needs more room.
+    let plain = mig
+        .profiles
+        .iter()
+        .filter(|profile| !profile.name.contains(['+', '-']));
+    let usual = plain.map(|profile| narrowest_cell(profile.name, profile.memory_slices));
+    let here = placements
+        .iter()
+        .map(|it| narrowest_cell(it.profile, it.size));
+    let cell = usual.chain(here).max().unwrap_or(1);
     let mut cells = Vec::new();
     let mut slice = 0;
     while slice < mig.memory_slices {
@@ -156,9 +165,9 @@ pub fn diagram(placements: &[Placement], mig: &Mig) -> String {
     format!("|{}|", cells.join("|"))
 }
 
-/// How wide a slice must be drawn for the name of what lies here; the bars between its slices count as room.
-fn narrowest_cell(placement: &Placement) -> usize {
-    (placement.profile.len() + 1).div_ceil(usize::from(placement.size)) - 1
+/// How wide a slice must be drawn for the name of what lies there; the bars between its slices count as room.
+fn narrowest_cell(name: &str, size: u8) -> usize {
+    (name.len() + 1).div_ceil(usize::from(size)) - 1
 }
 
 /// One entry a profile, in the order of their first mention, without those that nobody wants.
@@ -483,8 +492,11 @@ mod tests {
         );
         assert_eq!(
             drawn(&mig_tables::H100_80GB, &[("4g.40gb", 1), ("3g.40gb", 1)]),
-            "|4g.40gb|3g.40gb|",
+            "|4g.40gb                        |3g.40gb                        |",
         );
-        assert_eq!(drawn(&mig_tables::A30, &[]), "|.|.|.|.|");
+        assert_eq!(
+            drawn(&mig_tables::A30, &[]),
+            "|......|......|......|......|"
+        );
     }
 }

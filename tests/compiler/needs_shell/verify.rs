@@ -82,7 +82,7 @@ pub(crate) fn healthy_and_not(case: &Case) {
     ] {
         let mut told = Vec::new();
         let mut state = healthy.clone();
-        for (namespace, name) in expectations.iter().filter_map(|it| it.daemon_set.as_ref()) {
+        for (namespace, name) in expectations.iter().flat_map(|it| &it.daemon_sets) {
             let objects = state["objects"].as_object_mut().unwrap();
             let mut object = objects
                 .remove(&format!("daemonset/{namespace}/{name}"))
@@ -141,9 +141,10 @@ pub(crate) fn healthy(stage: &Stage) -> Value {
         let names = members(&state, expectation);
         let count = u32::try_from(names.len()).unwrap();
         for name in names {
-            state["nodes"][&name] = node(stage, expectation, &name);
+            let there = state["nodes"][&name].clone();
+            state["nodes"][&name] = node(stage, expectation, &name, &there);
         }
-        if let Some((namespace, name)) = &expectation.daemon_set {
+        for (namespace, name) in &expectation.daemon_sets {
             *served.entry(format!("{namespace}/{name}")).or_default() += count;
         }
     }
@@ -178,7 +179,8 @@ fn members(state: &Value, expectation: &Expectation) -> Vec<String> {
         .collect()
 }
 
-fn node(stage: &Stage, expectation: &Expectation, name: &str) -> Value {
+/// A node of a pool. What it has already stays: two pools may share a node that others made.
+fn node(stage: &Stage, expectation: &Expectation, name: &str, there: &Value) -> Value {
     let pool = stage.cluster.pool(&expectation.pool).unwrap();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     labels.extend(pool.labels.iter().map(|label| (&*label.key, &*label.value)));
@@ -191,10 +193,16 @@ fn node(stage: &Stage, expectation: &Expectation, name: &str) -> Value {
     let taints = pool.taints.iter().map(|taint| {
         json!({"key": taint.key, "value": taint.value, "effect": format!("{:?}", taint.effect)})
     });
-    let allocatable = expectation.allocatable.iter();
-    let allocatable: BTreeMap<_, _> = allocatable
-        .map(|(key, count)| (key, count.to_string()))
+    let allocatable = expectation.allocatable.iter().chain(&expectation.fabric);
+    let mut allocatable: BTreeMap<_, _> = allocatable
+        .map(|(key, count)| (key.as_str(), count.to_string()))
         .collect();
+    let held = |what: &'static str| there.pointer(what).and_then(Value::as_object);
+    let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_owned();
+    let of_labels = held("/metadata/labels").into_iter().flatten();
+    labels.extend(of_labels.map(|(key, value)| (key.as_str(), value.as_str().unwrap())));
+    let of_resources = held("/status/allocatable").into_iter().flatten();
+    allocatable.extend(of_resources.map(|(key, value)| (key.as_str(), text(value))));
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": labels},

@@ -52,7 +52,18 @@ fn fill(temporary: &Path, contents: &str, executable: bool) -> std::io::Result<(
         file => file?,
     };
     file.write_all(contents.as_bytes())?;
-    set_mode(temporary, executable).map_err(std::io::Error::other)
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(fs::Permissions::from_mode(mode(executable)))?;
+    }
+    Ok(())
+}
+
+/// A file's mode, whatever the umask.
+#[cfg(unix)]
+fn mode(executable: bool) -> u32 {
+    if executable { 0o755 } else { 0o644 }
 }
 
 /// Whether a file can be run by its owner, or cannot; always right where there is no such thing.
@@ -74,7 +85,7 @@ pub(super) fn set_mode(path: &Path, executable: bool) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = if executable { 0o755 } else { 0o644 };
+        let mode = mode(executable);
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
             .with_context(|| format!("{}: cannot be made mode {mode:o}", path.display()))?;
     }
@@ -88,6 +99,16 @@ pub(super) fn set_mode(path: &Path, executable: bool) -> Result<()> {
 /// Makes a folder and those above it.
 pub(super) fn make_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).with_context(|| format!("{}: cannot be made a folder", path.display()))
+}
+
+/// Waits until no other run writes into the folder, and keeps others waiting as long as the answer lives.
+///
+/// Where the system knows no locks on folders, runs do not wait: every file is whole all the same.
+#[must_use]
+pub(super) fn take_turn(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
 }
 
 /// Removes a file; one that is gone already is no error.

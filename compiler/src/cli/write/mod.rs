@@ -8,6 +8,7 @@
 mod disk;
 mod look;
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -43,18 +44,24 @@ pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> 
 /// Writes the tree of a cluster into its folder. With `force`, files that somebody changed or that are not gpuc's are
 /// overwritten; without, nothing is written when there is any, and the error lists them.
 pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Result<Changes> {
+    disk::make_folder(folder)?;
+    let _turn = disk::take_turn(folder);
     let old = read_lock(folder)?;
     let mut changes = plan_write(folder, tree, old.as_ref())?;
     changes.lock = old.as_ref() != Some(lock);
     if !force {
         refuse(folder, &changes)?;
     }
-    disk::make_folder(folder)?;
     disk::sweep(folder, tree, old.as_ref())?;
     if !changes.actions.is_empty() {
         let intent = lock.intent(old.as_ref());
         disk::put(&folder.join(LOCK_FILE), &intent.to_json(), false)?;
         carry_out(folder, tree, &changes)?;
+    }
+    let owned = old.iter().flat_map(Lock::paths);
+    for orphan in owned.filter(|path| tree.get(path).is_none()) {
+        // Also of one that a killed run had removed already.
+        disk::remove_empty_parents(folder, orphan);
     }
     if changes.lock {
         disk::put(&folder.join(LOCK_FILE), &lock.to_json(), false)?;
@@ -64,6 +71,7 @@ pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Res
 
 /// Removes what gpuc owns in the folder of a cluster that is no more, its lock last, and the folder if nothing is left.
 pub(crate) fn remove(folder: &Path, force: bool) -> Result<Changes> {
+    let _turn = disk::take_turn(folder);
     let Some(old) = read_lock(folder)? else {
         return Ok(Changes::default());
     };
@@ -94,6 +102,7 @@ fn carry_out(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
             disk::remove_empty_parents(folder, path);
         }
     }
+    let mut made = BTreeSet::new();
     for (path, action) in &changes.actions {
         let Some(file) = tree.get(path) else {
             continue;
@@ -101,7 +110,10 @@ fn carry_out(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
         let target = folder.join(path);
         match action {
             Action::Write => {
-                disk::make_folder(target.parent().unwrap_or(folder))?;
+                let parent = target.parent().unwrap_or(folder);
+                if made.insert(parent.to_owned()) {
+                    disk::make_folder(parent)?;
+                }
                 disk::put(&target, &file.contents, file.executable)?;
             }
             Action::Mode => disk::set_mode(&target, file.executable)?,

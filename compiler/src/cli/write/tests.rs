@@ -131,7 +131,7 @@ fn modes_are_right_and_repaired() {
         (0o644, 0o755, 0o644)
     );
     let set = |path: &str, mode| {
-        fs::set_permissions(folder.path().join(path), fs::Permissions::from_mode(mode)).unwrap()
+        fs::set_permissions(folder.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
     };
     set("b.sh", 0o644);
     set("a.txt", 0o664);

@@ -18,13 +18,13 @@ mod testing;
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{
-    Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, GpuCluster,
+    Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, Empty, GpuCluster,
 };
 
 use super::machine::Machine;
 use super::{Cloud, Facts, MachineName, NameRule};
 use crate::check::{Checked, Rule};
-use crate::model::{Label, Pool, PoolTaint};
+use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
 use crate::plan::{Provisioning, ResourceKind};
 
@@ -117,6 +117,25 @@ impl Cloud for Eks {
 
     fn default_driver(&self, _plugin: DevicePlugin) -> DriverOwner {
         DriverOwner::Preinstalled
+    }
+
+    fn fabric(&self, pool: &Pool) -> Vec<Offer> {
+        let efa = pool.written.network.efa.as_ref();
+        let interfaces = match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                machines::find(machine.name).and_then(|it| it.efa)
+            }
+            _ => None,
+        };
+        let offer = |(efa, per_node): (&Spanned<Empty>, u32)| Offer {
+            resource: "vpc.amazonaws.com/efa".to_owned(),
+            per_node,
+            origin: Origin::rule(
+                [efa.span],
+                "EFA uses every interface that the machine has for it",
+            ),
+        };
+        efa.zip(interfaces).map(offer).into_iter().collect()
     }
 
     fn labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<Label> {

@@ -128,12 +128,8 @@ pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
     }
     if let Some(gpus) = pool.gpus.sure() {
         let mut resources = BTreeMap::from([("nvidia.com/gpu", 0)]);
-        let offers = pool.offers.sure().iter();
+        let offers = pool.offers.sure().iter().chain(&pool.fabric);
         resources.extend(offers.map(|offer| (offer.resource.as_str(), offer.per_node)));
-        let efa = group.instance().and_then(|instance| instance.efa);
-        if let (Some(_), Some(efa)) = (group.efa(), efa) {
-            resources.insert("vpc.amazonaws.com/efa", efa);
-        }
         for (resource, count) in resources {
             let spans = vec![autoscaler, gpus.chosen, pool.written.sharing.span];
             tags.insert(

@@ -54,8 +54,11 @@ pub(super) fn flag(pool: &Pool) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use gpuc_schema::gpu::mig_tables;
+
+    use super::super::testing;
+    use super::*;
+    use crate::diag::Report;
 
     #[test]
     fn the_layouts_are_those_that_aks_documents() {
@@ -72,5 +75,22 @@ mod tests {
                 ("MIG7g", "7g.40gb", 1),
             ]
         );
+    }
+
+    #[test]
+    fn what_aks_cuts_gpuc_leaves_alone() {
+        let cut = |driver: &str| {
+            let mut report = Report::default();
+            let yaml = testing::with_pools(&format!(
+                "- {{name: slices, machine: Standard_NC24ads_A100_v4, nodes: {{count: 1}}, stack: {{driver: {driver}}}, \
+                 sharing: {{mig: {{strategy: single, perGpu: [{{layout: [{{profile: 1g.10gb, count: 7}}]}}]}}}}}}"
+            ));
+            let cluster = testing::cluster(&yaml, &mut report);
+            cluster
+                .cloud
+                .cuts_gpus(cluster.pool("slices").expect("the pool"))
+        };
+        assert!(cut("preinstalled"));
+        assert!(!cut("operator"));
     }
 }

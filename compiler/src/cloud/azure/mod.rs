@@ -137,6 +137,10 @@ impl Cloud for Azure {
         }]
     }
 
+    fn cuts_gpus(&self, pool: &Pool) -> bool {
+        !pool.is_existing() && mig::is_cut_by_aks(pool)
+    }
+
     fn rules(&self) -> &'static [&'static Rule] {
         rules::RULES
     }

@@ -18,6 +18,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::os::{DRIVER_IN_CONTAINER, DRIVER_ROOT};
 use crate::check::Checked;
+use crate::lower::inputs;
 use crate::model::{POOL_LABEL, Pool};
 use crate::node::Origin;
 use crate::plan::Object;
@@ -76,7 +77,10 @@ fn object(pool: &Pool) -> Object {
         }),
         ..DaemonSet::default()
     };
-    let inputs = [pool.name.span, pool.driver.span, pool.plugin.span];
+    let written = [&pool.driver_image, &pool.driver_version];
+    let written = written.into_iter().flatten().map(|text| text.span);
+    let own = [pool.driver.span, pool.plugin.span, pool.os.span].into_iter();
+    let inputs = own.chain(inputs::placement(pool)).chain(written);
     let origin = Origin::fact(
         inputs,
         "GKE installs no driver on a node that its own device plugin keeps off: this does",

@@ -63,8 +63,8 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
         about: format!("The nodes of pool {}: their labels and taints.", pool.name),
         observe: Observe {
             command: kubectl(&["get", "node", host, "--output", "json"]),
-            // No script makes a host: a node that is missing stops it, with kubectl's own words. This matches nothing.
-            absent: "a^",
+            // No script makes a host: where a node is missing, there is nothing to create it by, and the script says so.
+            absent: r"\(NotFound\)",
         },
         create: Vec::new(),
         fields: vec![

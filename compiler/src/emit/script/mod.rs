@@ -13,7 +13,7 @@ mod teardown;
 mod verify;
 
 use super::{GENERATED, name, yaml_file};
-use crate::plan::{Contents, File, IdentityCheck, Plan, Provisioning};
+use crate::plan::{Command, Contents, File, IdentityCheck, Plan, Provisioning};
 use crate::shell::{is_unseen, quote};
 use crate::tree::Tree;
 use command::{call, lines};
@@ -48,9 +48,19 @@ pub(super) fn has_apply(plan: &Plan) -> bool {
     !plan.provisioning.resources.is_empty()
 }
 
+/// A command as one line that a user can copy. What is known only at run time cannot be in it.
+pub(super) fn line(command: &Command) -> String {
+    call(command, &[]).concat().join(" ")
+}
+
+/// The path of a file beside the scripts, from the cluster's folder.
+pub(super) fn path(file: &File) -> String {
+    let parts = file.path.split('/').map(name::part).collect::<Vec<_>>();
+    format!("cloud/{}", parts.join("/"))
+}
+
 fn add_file(file: &File, tree: &mut Tree) {
-    let path = file.path.split('/').map(name::part).collect::<Vec<_>>();
-    let path = format!("cloud/{}", path.join("/"));
+    let path = path(file);
     match &file.contents {
         Contents::Yaml(node) => tree.add(path, yaml_file(node)),
         Contents::Script(text) => tree.add_script(path, format!("{}\n{text}", strict(&[]))),

@@ -24,7 +24,7 @@ done
 # Stops unless the user types the cluster's name.
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
-  say "This deletes what the scripts beside it made for cluster $cluster, with every workload on it."
+  say "This removes what the scripts beside it made for cluster $cluster. What runs there may be lost."
   printf 'Type the name of the cluster to go on: ' >&2
   IFS= read -r confirmed || confirmed=
   [ "$confirmed" = "$cluster" ] || die 'that is not its name; nothing was deleted'

@@ -65,10 +65,10 @@ fn checks(expectation: &Expectation) -> String {
         &expectation.min_nodes.to_string(),
         &quote(&selector),
     ]);
-    for (resource, count) in &expectation.allocatable {
+    for (resource, count) in expectation.allocatable.iter().chain(&expectation.fabric) {
         text += &row(&["allocatable", &pool, &quote(resource), &count.to_string()]);
     }
-    if let Some((namespace, name)) = &expectation.daemon_set {
+    for (namespace, name) in &expectation.daemon_sets {
         text += &row(&["daemon_set", &pool, &quote(namespace), &quote(name)]);
     }
     let resources = expectation

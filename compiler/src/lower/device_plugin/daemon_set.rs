@@ -16,6 +16,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::container::{containers, init_containers, volumes};
 use super::{COMPONENT, NAMESPACE, labels, metadata, pool_labels, pool_name};
 use crate::check::Checked;
+use crate::lower::inputs;
 use crate::lower::node_config::os;
 use crate::model::{Pool, Sharing};
 use crate::node::Origin;
@@ -48,12 +49,12 @@ pub(super) fn daemon_set(cluster: &Checked<'_>, pool: &Pool) -> Object {
         }),
         ..DaemonSet::default()
     };
-    let taints = pool.taints.iter().map(|taint| taint.span);
-    let chosen = pool.gpus.sure().map(|gpus| gpus.chosen);
-    let inputs = [pool.name.span, pool.plugin.span].into_iter().chain(chosen);
+    let image = pool.runtime_image.as_ref().map(|image| image.span);
+    let inputs = inputs::placement(pool).into_iter();
+    let inputs = inputs.chain(inputs::serving(pool)).chain(image);
     let why =
         "a pool that gpuc-runtime serves has a DaemonSet of its own, which tolerates its taints";
-    Object::new(COMPONENT, &object, Origin::rule(inputs.chain(taints), why))
+    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
 }
 
 fn selector(pool: &Pool) -> BTreeMap<String, String> {

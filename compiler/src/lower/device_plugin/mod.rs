@@ -11,6 +11,7 @@ use gpuc_schema::config::DevicePlugin;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::inputs;
 use super::node_config::node_config;
 use crate::check::Checked;
 use crate::model::{POOL_LABEL, Pool};
@@ -55,7 +56,8 @@ fn config_map(cluster: &Checked<'_>, pool: &Pool) -> Object {
         data: Some(BTreeMap::from([(CONFIG_FILE.to_owned(), json)])),
         ..ConfigMap::default()
     };
-    let inputs = [pool.name.span, pool.written.sharing.span];
+    let inputs = [cluster.name.span, pool.name.span].into_iter();
+    let inputs = inputs.chain(inputs::serving(pool));
     let why = "the runtime reads how its pool's GPUs are shared and how containers get them";
     Object::new(COMPONENT, &object, Origin::rule(inputs, why))
 }

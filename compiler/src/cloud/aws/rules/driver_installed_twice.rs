@@ -26,7 +26,7 @@ second one fails, and nodes never become ready.
 
 ### What to do
 
-Remove `driver`, or take an image without a driver, such as Ubuntu2404.
+Remove `driver`: the image brings its own.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -56,13 +56,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .cloud
             .os(pool.os.value)
             .is_some_and(|os| os.has_driver);
-        if has && pool.driver.value != DriverOwner::Preinstalled {
+        let here = cluster.cloud.facts().drivers.contains(&pool.driver.value);
+        if has && here && pool.driver.value != DriverOwner::Preinstalled {
             let family = family_name(pool.os.value);
             let message = format!("the image `{family}` has the NVIDIA driver already");
             report
                 .draft(&RULE.code, pool.driver.span, message)
                 .label(pool.os.span, "the image is chosen here")
-                .help("remove `driver`, or take `Ubuntu2404`, which has no driver")
+                .help("remove `driver`")
                 .emit();
         }
     }

@@ -4,6 +4,7 @@ mod account_malformed;
 mod aws_id_malformed;
 mod capacity_block_unavailable;
 mod control_plane_zones;
+mod driver_image_not_run;
 mod driver_installed_twice;
 mod efa_several_zones;
 mod efa_unavailable;
@@ -68,6 +69,7 @@ pub(super) static RULES: &[&Rule] = &[
     &tag_malformed::RULE,
     &too_many_tags::RULE,
     &stack_name_too_long::RULE,
+    &driver_image_not_run::RULE,
 ];
 
 /// The pools that gpuc's scripts make.

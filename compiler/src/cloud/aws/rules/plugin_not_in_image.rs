@@ -41,7 +41,7 @@ metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 nodePools:
-  - {name: gpu, machine: g5.xlarge, os: {family: Ubuntu2404}, nodes: {count: 2}, stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0", devicePlugin: nvidia}}
+  - {name: gpu, machine: g5.xlarge, os: {family: AmazonLinux2023}, nodes: {count: 2}, stack: {devicePlugin: cloud}}
 "#,
     },
     run,

@@ -186,6 +186,7 @@ nodes system 2 'gpuc.dev/pool=system'
 nodes infer 2 'gpuc.dev/pool=infer'
 allocatable infer nvidia.com/gpu 4
 daemon_set infer gpuc-system gpuc-runtime-infer
+daemon_set infer kube-system nvidia-driver-installer-infer
 pod infer nvidia.com/gpu gpuc-verify-infer-0 \
   '{"nodeSelector":{"gpuc.dev/pool":"infer"},"tolerations":[{"effect":"NoSchedule","key":"nvidia.com/gpu","operator":"Equal","value":"present"}]}'
 

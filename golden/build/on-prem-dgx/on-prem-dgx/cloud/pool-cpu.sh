@@ -16,7 +16,7 @@ identity 'kubeconfig context' dgx-lab \
   -o name
 
 look_1() {
-  observe 'node cpu-01' 'a^' kubectl --context dgx-lab get node cpu-01 --output json
+  observe 'node cpu-01' '\(NotFound\)' kubectl --context dgx-lab get node cpu-01 --output json
   field labels changes '' \
     '{"gpuc.dev/pool":"cpu"}' \
     '((.metadata.annotations["gpuc.dev/labels"] // "" | split(",")) + ["gpuc.dev/dedicated-to", "gpuc.dev/pool"]) as $ours | .metadata.labels // {} | with_entries(select(.key | IN($ours[]))) | to_entries | sort_by(.key) | from_entries'
@@ -47,7 +47,7 @@ make_1() {
 }
 
 look_2() {
-  observe 'node cpu-02' 'a^' kubectl --context dgx-lab get node cpu-02 --output json
+  observe 'node cpu-02' '\(NotFound\)' kubectl --context dgx-lab get node cpu-02 --output json
   field labels changes '' \
     '{"gpuc.dev/pool":"cpu"}' \
     '((.metadata.annotations["gpuc.dev/labels"] // "" | split(",")) + ["gpuc.dev/dedicated-to", "gpuc.dev/pool"]) as $ours | .metadata.labels // {} | with_entries(select(.key | IN($ours[]))) | to_entries | sort_by(.key) | from_entries'

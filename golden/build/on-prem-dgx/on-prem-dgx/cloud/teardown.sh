@@ -35,7 +35,7 @@ done
 # Stops unless the user types the cluster's name.
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
-  say "This deletes what the scripts beside it made for cluster $cluster, with every workload on it."
+  say "This removes what the scripts beside it made for cluster $cluster. What runs there may be lost."
   printf 'Type the name of the cluster to go on: ' >&2
   IFS= read -r confirmed || confirmed=
   [ "$confirmed" = "$cluster" ] || die 'that is not its name; nothing was deleted'
@@ -49,7 +49,7 @@ identity 'kubeconfig context' dgx-lab \
 confirm
 
 look_1() {
-  observe 'node dgx-02' 'a^' kubectl --context dgx-lab get node dgx-02 --output json
+  observe 'node dgx-02' '\(NotFound\)' kubectl --context dgx-lab get node dgx-02 --output json
 }
 
 delete_1() {
@@ -67,7 +67,7 @@ delete_1() {
 }
 
 look_2() {
-  observe 'node dgx-01' 'a^' kubectl --context dgx-lab get node dgx-01 --output json
+  observe 'node dgx-01' '\(NotFound\)' kubectl --context dgx-lab get node dgx-01 --output json
 }
 
 delete_2() {
@@ -85,7 +85,7 @@ delete_2() {
 }
 
 look_3() {
-  observe 'node cpu-02' 'a^' kubectl --context dgx-lab get node cpu-02 --output json
+  observe 'node cpu-02' '\(NotFound\)' kubectl --context dgx-lab get node cpu-02 --output json
 }
 
 delete_3() {
@@ -103,7 +103,7 @@ delete_3() {
 }
 
 look_4() {
-  observe 'node cpu-01' 'a^' kubectl --context dgx-lab get node cpu-01 --output json
+  observe 'node cpu-01' '\(NotFound\)' kubectl --context dgx-lab get node cpu-01 --output json
 }
 
 delete_4() {

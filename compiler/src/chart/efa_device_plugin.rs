@@ -1,0 +1,138 @@
+//! The plugin that offers EFA interfaces to pods, for pools whose taints eksctl's own copy of it does not tolerate.
+//!
+//! eksctl installs the plugin wherever a node group has EFA, and nothing turns that off. Its copy tolerates no taint of
+//! the user's, so that it stays away from a tainted pool and no pod there gets an interface. A release for such a pool
+//! fills the gap; it is bound to the pool's nodes, where eksctl's copy cannot be.
+
+use gpuc_schema::config::TaintEffect;
+use serde_json::{Map, Value, json};
+
+use super::Chart;
+use crate::check::Checked;
+use crate::lower;
+use crate::model::{Pool, Toleration};
+use crate::node::{Node, Origin};
+use crate::plan::Release;
+
+/// The chart.
+pub static EFA_DEVICE_PLUGIN: Chart = Chart {
+    name: "aws-efa-k8s-device-plugin",
+    repository: "https://aws.github.io/eks-charts",
+    version: "v0.5.30",
+    images: &["602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin:v0.5.20"],
+    releases,
+    source: "aws/eks-charts:stable/aws-efa-k8s-device-plugin/values.yaml @52396092, 2026-08-03",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let pools = cluster.pools.iter();
+    pools
+        .filter(|pool| !pool.tolerations.iter().all(is_tolerated_by_eksctls))
+        .filter_map(release)
+        .collect()
+}
+
+/// Whether eksctl's copy tolerates a taint (eksctl-io/eksctl:pkg/addons/assets/efa-device-plugin.yaml, and
+/// `EFADevicePlugin.SetTolerations` in `device_plugin.go`, which adds nothing; 2026-11-21).
+fn is_tolerated_by_eksctls(toleration: &Toleration) -> bool {
+    match toleration.key.as_str() {
+        "CriticalAddonsOnly" => true,
+        "aws.amazon.com/efa" => toleration.effect == TaintEffect::NoSchedule,
+        _ => false,
+    }
+}
+
+fn release(pool: &Pool) -> Option<Release> {
+    let efa = pool.written.network.efa.as_ref()?;
+    let taints = pool.taints.iter().map(|taint| taint.span);
+    let origin = Origin::rule(
+        [efa.span, pool.name.span].into_iter().chain(taints),
+        "the EFA plugin that eksctl installs tolerates none of the pool's taints",
+    );
+    Some(Release {
+        name: name(pool),
+        chart: &EFA_DEVICE_PLUGIN,
+        namespace: "kube-system".to_owned(),
+        values: Node::typed(&values(pool), origin),
+        pool: pool.name.value.clone(),
+        daemon_set: name(pool),
+    })
+}
+
+/// A name of its own for each pool, and not that of eksctl's DaemonSet.
+fn name(pool: &Pool) -> String {
+    format!("efa-device-plugin-{}", pool.name)
+}
+
+fn values(pool: &Pool) -> Value {
+    let labels = pool.selector.iter();
+    let selector: Map<String, Value> = labels
+        .map(|label| (label.key.clone(), json!(label.value)))
+        .collect();
+    json!({
+        "fullnameOverride": name(pool),
+        "nodeSelector": selector,
+        "tolerations": lower::tolerations(pool),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use gpuc_schema::config::GpuCluster;
+
+    use super::*;
+    use crate::check::check;
+    use crate::diag::Report;
+    use crate::resolve::{Choices, resolve};
+
+    /// The values of each release for a pool with these keys.
+    fn values_for(pool: &str) -> Vec<Value> {
+        let yaml = format!(
+            "{{apiVersion: gpuc.dev/v1alpha1, kind: GpuCluster, metadata: {{name: demo}}, \
+             kubernetes: {{version: '1.34'}}, stack: {{runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}, \
+             cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{}}}}}}}}, nodePools: [\
+             {{name: system, machine: m7i.xlarge, nodes: {{count: 2}}}}, \
+             {{name: train, machine: p5.48xlarge, zones: [us-east-1a], nodes: {{count: 2}}, {pool}}}]}}"
+        );
+        // Through JSON: this YAML reader has tags of its own for enums, where the file has mappings.
+        let json: Value = serde_yaml::from_str(&yaml).expect("the test's YAML");
+        let config: GpuCluster = serde_json::from_value(json).expect("the test's file");
+        let mut report = Report::default();
+        let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);
+        let checked = check(&cluster, &mut report).expect("a cluster without errors");
+        let releases = releases(&checked);
+        let pools = cluster.pools.iter();
+        let served = pools.filter(|pool| releases.iter().any(|it| it.name == name(pool)));
+        served.map(values).collect()
+    }
+
+    #[test]
+    fn a_tainted_pool_has_a_plugin_of_its_own() {
+        let wanted = json!({
+            "fullnameOverride": "efa-device-plugin-train",
+            "nodeSelector": {"gpuc.dev/pool": "train"},
+            "tolerations": [{
+                "key": "gpuc.dev/dedicated-to",
+                "operator": "Equal",
+                "value": "research",
+                "effect": "NoSchedule",
+            }],
+        });
+        let found = values_for("network: {efa: {}}, dedicatedTo: research");
+        assert_eq!(found, [wanted]);
+    }
+
+    #[test]
+    fn elsewhere_eksctls_copy_is_enough_or_none_is_needed() {
+        let efa = "{key: aws.amazon.com/efa, value: present, effect: NoSchedule}";
+        for pool in [
+            "network: {efa: {}}",
+            "dedicatedTo: research",
+            &format!("network: {{efa: {{}}}}, taints: [{efa}]"),
+        ] {
+            assert_eq!(values_for(pool), Vec::<Value>::new(), "{pool}");
+        }
+    }
+}

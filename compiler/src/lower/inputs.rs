@@ -1,0 +1,30 @@
+//! Where what the objects of a pool depend on was written: their origins.
+
+use crate::model::Pool;
+use crate::source::Span;
+
+/// What decides where a pool's pods run: its name, the labels of its nodes, their taints.
+pub(crate) fn placement(pool: &Pool) -> Vec<Span> {
+    let labels = pool.selector.iter().flat_map(|label| label.origin.inputs());
+    let taints = pool.taints.iter().flat_map(|taint| taint.origin.inputs());
+    let spans = std::iter::once(&pool.name.span).chain(labels).chain(taints);
+    distinct(spans.copied())
+}
+
+/// What decides how a pool's GPUs are served: the cards, the node image, who advertises them and how they are shared.
+pub(crate) fn serving(pool: &Pool) -> Vec<Span> {
+    let gpus = pool.gpus.sure().map(|gpus| gpus.chosen);
+    let count = pool.written.gpu.as_ref().map(|gpu| gpu.per_node.span);
+    let own = [pool.plugin.span, pool.os.span, pool.written.sharing.span];
+    distinct(own.into_iter().chain(gpus).chain(count))
+}
+
+fn distinct(spans: impl Iterator<Item = Span>) -> Vec<Span> {
+    let mut distinct = Vec::new();
+    for span in spans.filter(|span| span.is_written()) {
+        if !distinct.contains(&span) {
+            distinct.push(span);
+        }
+    }
+    distinct
+}

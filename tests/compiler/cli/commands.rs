@@ -1,0 +1,167 @@
+//! The commands beside `build` and `check`.
+
+use serde_json::Value;
+
+use super::{GOOD, Place};
+
+#[test]
+fn every_starter_file_checks_and_builds() {
+    for cloud in ["aws", "azure", "gcp", "on-prem"] {
+        let place = Place::empty();
+        let ran = place
+            .run(&["init", "--cloud", cloud, "--name", "my-ml"])
+            .ends_with(0);
+        assert!(
+            ran.stdout.is_empty() && ran.stderr.contains("next: "),
+            "{}",
+            ran.stderr
+        );
+        place.run(&["check", "-q", "--deny", "warnings"]).silent();
+        place.build();
+        assert!(place.path("clusters/my-ml/README.md").is_file(), "{cloud}");
+        let before = place.read("gpu-cluster.yaml");
+        let ran = place.run(&["init", "--cloud", cloud]).ends_with(2);
+        assert!(
+            ran.stderr.contains("gpu-cluster.yaml is there already"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(place.read("gpu-cluster.yaml"), before);
+        place
+            .run(&["init", "-q", "--cloud", cloud, "other.yaml"])
+            .silent();
+        assert!(
+            place
+                .read("other.yaml")
+                .contains("metadata: {name: ml-dev}")
+        );
+    }
+    let place = Place::empty();
+    let ran = place
+        .run(&["init", "--cloud", "aws", "--name", "My ML"])
+        .ends_with(2);
+    assert!(ran.stderr.contains("`My ML`"), "{}", ran.stderr);
+    place
+        .run(&["init", "--cloud", "aws", "none/file.yaml"])
+        .ends_with(3);
+    assert!(place.files("").is_empty());
+}
+
+#[test]
+fn every_finding_is_explained() {
+    let place = Place::empty();
+    for code in gpuc::codes() {
+        let by_id = place.run(&["explain", code.id]).ends_with(0);
+        let by_name = place.run(&["explain", code.name]).ends_with(0);
+        assert_eq!(by_id.stdout, by_name.stdout);
+        assert!(
+            by_id
+                .stdout
+                .starts_with(&format!("# {} {}\n", code.id, code.name))
+        );
+        assert!(by_id.stdout.contains(code.bad) && by_id.stdout.contains(code.good));
+    }
+}
+
+#[test]
+fn every_key_is_explained() {
+    let mut paths = Vec::new();
+    let mut waiting = vec![String::new()];
+    while let Some(path) = waiting.pop() {
+        let key = gpuc::schema::key(&path).unwrap_or_else(|_| panic!("{path} is no key"));
+        for (name, _) in &key.keys {
+            let below = format!("{path}.{name}");
+            waiting.push(below.trim_start_matches('.').to_owned());
+        }
+        if !path.is_empty() {
+            assert!(!key.description.is_empty(), "{path} has no documentation");
+            assert!(!key.kind.is_empty(), "{path} has no type");
+            paths.push(path);
+        }
+    }
+    assert!(paths.len() > 150, "{}", paths.len());
+    let place = Place::empty();
+    for path in paths.iter().step_by(10) {
+        let ran = place.run(&["explain", path]).ends_with(0);
+        assert!(
+            ran.stdout.starts_with(&format!("# {path}\n")),
+            "{}",
+            ran.stdout
+        );
+    }
+}
+
+#[test]
+fn what_is_misspelt_is_guessed() {
+    let place = Place::empty();
+    for (wrong, right) in [
+        ("mig-profile-unsuported", "mig-profile-unsupported"),
+        ("nodePools.shering", "sharing"),
+        ("nodePool", "nodePools"),
+    ] {
+        let ran = place.run(&["explain", wrong]).ends_with(2);
+        assert_eq!(ran.stdout, "");
+        let help = format!("did you mean `{right}`?");
+        assert!(ran.stderr.contains(&help), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_catalog_lists_what_has_every_word() {
+    let place = Place::empty();
+    let ran = place
+        .run(&["catalog", "machines", "aws", "H100"])
+        .ends_with(0);
+    assert!(
+        ran.stdout.lines().any(|line| line.contains("p5.48xlarge")),
+        "{}",
+        ran.stdout
+    );
+    assert!(!ran.stdout.contains("g6.xlarge") && !ran.stdout.contains("a3-highgpu"));
+    assert_eq!(ran.stderr, "");
+    for kind in ["gpus", "machines", "charts", "images", "clouds"] {
+        let table = place.run(&["catalog", kind]).ends_with(0).stdout;
+        let json = place.run(&["catalog", kind, "--json"]).ends_with(0).stdout;
+        let rows: Vec<Value> = serde_json::from_str(&json).unwrap();
+        assert_eq!(table.lines().count(), rows.len() + 1, "{kind}");
+        assert!(!rows.is_empty(), "{kind}");
+    }
+    let ran = place
+        .run(&["catalog", "gpus", "voodoo2", "--json"])
+        .ends_with(0);
+    assert_eq!(ran.stdout, "[]\n");
+    assert!(
+        ran.stderr.contains("nothing in the catalog"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn shells_and_man_get_their_pages() {
+    let place = Place::empty();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ran = place.run(&["completions", shell]).ends_with(0);
+        assert!(
+            ran.stdout.contains("gpuc") && ran.stdout.contains("prune"),
+            "{shell}"
+        );
+        assert_eq!(ran.stderr, "");
+    }
+    place.run(&["man", "share/man"]).silent();
+    let pages = place.files("share/man");
+    for page in ["gpuc.1", "gpuc-build.1", "gpuc-explain.1"] {
+        assert!(pages[page].contains(".TH"), "{page}");
+    }
+    place.write("taken", "");
+    let ran = place.run(&["man", "taken"]).ends_with(3);
+    assert!(ran.stderr.contains("taken"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_schema_is_data() {
+    let ran = Place::with(GOOD).run(&["schema"]).ends_with(0);
+    let schema: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(schema["title"], "gpu-cluster.yaml");
+    assert_eq!(ran.stderr, "");
+}

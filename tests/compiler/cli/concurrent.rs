@@ -1,0 +1,40 @@
+//! Two runs at the same time on one folder.
+
+use super::{GOOD, Place, clean_build, without_gpus};
+
+#[test]
+fn runs_at_the_same_time_take_turns() {
+    let place = Place::with(GOOD);
+    place.write("other.yaml", &without_gpus());
+    let (one, other) = (clean_build(GOOD), clean_build(&without_gpus()));
+    for _ in 0..10 {
+        let files = [
+            "gpu-cluster.yaml",
+            "other.yaml",
+            "gpu-cluster.yaml",
+            "other.yaml",
+        ];
+        let children: Vec<_> = files
+            .iter()
+            .map(|file| {
+                let mut command = place.command(&["build", "-q", file]);
+                command
+                    .stderr(std::process::Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for child in children {
+            let ended = child.wait_with_output().unwrap();
+            assert!(ended.status.success(), "{ended:?}");
+        }
+        let found = place.files("clusters");
+        assert!(
+            found == one || found == other,
+            "a mixture: {:?}",
+            found.keys()
+        );
+    }
+    place.build();
+    assert_eq!(place.files("clusters"), one);
+}

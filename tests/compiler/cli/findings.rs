@@ -1,0 +1,174 @@
+//! What is printed of findings, where, and in which form.
+
+use serde_json::Value;
+
+use super::{GOOD, Place};
+
+fn bad() -> String {
+    GOOD.replace("model: A30", "model: A31")
+        .replace("count: 1", "cuont: 1")
+}
+
+fn warned() -> String {
+    // A template's image is in nobody's registry.
+    gpuc::codes()
+        .into_iter()
+        .find(|code| code.name == "image-floating")
+        .unwrap()
+        .bad
+        .to_owned()
+}
+
+#[test]
+fn checking_prints_findings_as_data() {
+    let place = Place::with(&bad());
+    let ran = place.run(&["check"]).ends_with(2);
+    assert_eq!(ran.stderr, "");
+    assert!(ran.stdout.starts_with("error[GPUC"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("--> gpu-cluster.yaml:9:"),
+        "{}",
+        ran.stdout
+    );
+    assert!(!ran.stdout.contains('\u{1b}'), "no colour off a terminal");
+    assert!(!place.path("clusters").exists());
+    let ran = Place::with(GOOD).run(&["check"]).ends_with(0);
+    assert_eq!(ran.stdout, "");
+    assert_eq!(ran.stderr, "1 cluster checked, nothing stands in the way\n");
+    Place::with(GOOD).run(&["check", "-q"]).silent();
+}
+
+#[test]
+fn building_prints_findings_as_talk() {
+    let ran = Place::with(&bad()).run(&["build", "-q"]).ends_with(2);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.starts_with("error[GPUC"), "{}", ran.stderr);
+    let place = Place::with(&warned());
+    let ran = place.run(&["build", "-q"]).ends_with(0);
+    assert!(
+        ran.stdout.is_empty() && ran.stderr.starts_with("warning[GPUC"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_warning_can_be_denied_by_name_by_code_and_with_all() {
+    let place = Place::with(&warned());
+    place.run(&["check"]).ends_with(0);
+    let code = gpuc::codes()
+        .into_iter()
+        .find(|code| code.name == "image-floating");
+    for word in ["image-floating", code.unwrap().id, "warnings"] {
+        let ran = place.run(&["check", "--deny", word]).ends_with(2);
+        assert!(ran.stdout.starts_with("error[GPUC"), "{}", ran.stdout);
+    }
+    place
+        .run(&["check", "--deny", "machine-preview"])
+        .ends_with(0);
+}
+
+#[test]
+fn colour_is_for_who_wants_it() {
+    let place = Place::with(&bad());
+    let ran = place.run(&["check", "--color", "always"]).ends_with(2);
+    assert!(ran.stdout.contains("\u{1b}["), "{}", ran.stdout);
+    let plain = place.run(&["check"]).ends_with(2).stdout;
+    for args in [&["check"][..], &["check", "--color", "never"]] {
+        let output = place.command(args).env("NO_COLOR", "1").output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), plain);
+    }
+}
+
+#[test]
+fn json_is_for_programs() {
+    let place = Place::with(&bad());
+    for command in ["check", "build", "expand"] {
+        let ran = place.run(&[command, "--format", "json"]).ends_with(2);
+        let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(all["version"], 1);
+        let findings = all["findings"].as_array().unwrap();
+        assert!(findings.len() > 1);
+        for finding in findings {
+            for key in [
+                "code", "name", "severity", "message", "file", "label", "help",
+            ] {
+                assert!(finding[key].is_string(), "{key} of {finding}");
+            }
+            for key in ["line", "column", "endLine", "endColumn"] {
+                assert!(
+                    finding[key].as_u64().is_some_and(|count| count > 0),
+                    "{key} of {finding}"
+                );
+            }
+            assert!(finding["related"].is_array());
+            assert_eq!(finding["file"], "gpu-cluster.yaml");
+            assert_eq!(finding["severity"], "error");
+        }
+    }
+    let ran = Place::with(GOOD)
+        .run(&["check", "--format", "json"])
+        .ends_with(0);
+    let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(all, serde_json::json!({"version": 1, "findings": []}));
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn sarif_is_for_code_scanning() {
+    let ran = Place::with(&bad())
+        .run(&["check", "--format", "sarif"])
+        .ends_with(2);
+    let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(all["version"], "2.1.0");
+    let run = &all["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    for result in run["results"].as_array().unwrap() {
+        assert!(
+            rules.iter().any(|rule| rule["id"] == result["ruleId"]),
+            "{result}"
+        );
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "gpu-cluster.yaml");
+        assert!(place["region"]["startLine"].as_u64().unwrap() > 7);
+    }
+    assert!(run["results"].as_array().unwrap().len() > 1);
+}
+
+#[test]
+fn annotations_are_for_github_and_tables_for_comments() {
+    let place = Place::with(&bad());
+    let ran = place.run(&["check", "--format", "github"]).ends_with(2);
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    assert!(lines.len() > 1);
+    for line in lines {
+        assert!(
+            line.starts_with("::error file=gpu-cluster.yaml,line="),
+            "{line}"
+        );
+    }
+    let ran = place.run(&["check", "--format", "markdown"]).ends_with(2);
+    let rows = ran.stdout.lines().filter(|line| line.starts_with('|'));
+    assert!(rows.count() > 3, "{}", ran.stdout);
+}
+
+#[test]
+fn usage_that_is_wrong_ends_with_2() {
+    let place = Place::with(GOOD);
+    for args in [
+        &[][..],
+        &["bulid"],
+        &["build", "--chek"],
+        &["build", "--check", "--force"],
+        &["check", "--format", "xml"],
+        &["init", "--cloud", "oracle"],
+        &["catalog", "gpu-s"],
+    ] {
+        let ran = place.run(args).ends_with(2);
+        assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{args:?}");
+    }
+    let ran = place.run(&["--help"]).ends_with(0);
+    assert!(ran.stderr.is_empty() && ran.stdout.contains("Usage: gpuc"));
+    let ran = place.run(&["--version"]).ends_with(0);
+    assert_eq!(ran.stdout, format!("gpuc {}\n", env!("CARGO_PKG_VERSION")));
+}

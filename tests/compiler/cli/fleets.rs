@@ -1,0 +1,157 @@
+//! Many clusters in a folder.
+
+use super::{GOOD, Place};
+
+fn named(name: &str) -> String {
+    GOOD.replace("name: demo", &format!("name: {name}"))
+}
+
+/// Two clusters of their own, and two that build upon a base.
+fn fleet() -> Place {
+    let place = Place::empty();
+    place.write("fleet/one/gpu-cluster.yaml", &named("one"));
+    place.write("fleet/two.gpu-cluster.yaml", &named("two"));
+    let base = named("base").replace("metadata: {name: base}\n", "");
+    place.write("fleet/base/gpu-cluster.yaml", &base);
+    let upon = |name: &str| {
+        format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: {name}}}\nbase: \
+             ../base/gpu-cluster.yaml\n"
+        )
+    };
+    let both = format!("{}---\n{}", upon("three"), upon("four"));
+    place.write("fleet/more/gpu-cluster.yaml", &both);
+    place.write("fleet/.hidden/gpu-cluster.yaml", "not: read\n");
+    place.write("fleet/other.yaml", "not: read\n");
+    place
+}
+
+fn clusters(place: &Place) -> Vec<String> {
+    let files = place.files("clusters");
+    let names = files
+        .keys()
+        .map(|path| path.split('/').next().unwrap().to_owned());
+    let mut names: Vec<_> = names.collect();
+    names.dedup();
+    names
+}
+
+#[test]
+fn every_cluster_of_a_folder_is_built_and_no_base() {
+    let place = fleet();
+    let ran = place.run(&["build", "fleet"]).ends_with(0);
+    assert_eq!(clusters(&place), ["four", "one", "three", "two"]);
+    let lines: Vec<_> = ran.stderr.lines().collect();
+    let names: Vec<_> = lines
+        .iter()
+        .filter_map(|line| Some(line.split_once(':')?.0))
+        .collect();
+    assert_eq!(names, ["three", "four", "one", "two", "next"]);
+    place.run(&["build", "fleet", "--check"]).silent();
+    // The trees that are there are no input.
+    place.run(&["build", "-q"]).silent();
+    let ran = place.run(&["check", "fleet"]).ends_with(0);
+    assert!(
+        ran.stdout.is_empty() && ran.stderr.starts_with("4 clusters"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_cluster_that_left_is_named_and_pruned() {
+    let place = fleet();
+    place.run(&["build", "fleet", "-q"]).silent();
+    std::fs::remove_file(place.path("fleet/two.gpu-cluster.yaml")).unwrap();
+    place.write("clusters/two/notes.md", "mine\n");
+    let ran = place.run(&["build", "fleet"]).ends_with(0);
+    assert!(
+        ran.stderr
+            .contains("note: clusters/two belongs to no cluster"),
+        "{}",
+        ran.stderr
+    );
+    let ran = place.run(&["build", "fleet", "--check"]).ends_with(1);
+    assert_eq!(ran.stdout, "orphan: clusters/two\n");
+    place.run(&["build", "fleet", "--prune"]).ends_with(0);
+    assert_eq!(
+        place.files("clusters/two").len(),
+        1,
+        "what is not gpuc's stays"
+    );
+    place.run(&["build", "fleet", "--check"]).silent();
+    // One file says nothing of the others.
+    let ran = place
+        .run(&["build", "fleet/one/gpu-cluster.yaml", "--prune"])
+        .ends_with(0);
+    assert!(!ran.stderr.contains("removed"), "{}", ran.stderr);
+    assert_eq!(clusters(&place).len(), 4);
+}
+
+#[test]
+fn what_somebody_edited_is_not_pruned() {
+    let place = fleet();
+    place.run(&["build", "fleet", "-q"]).silent();
+    std::fs::remove_file(place.path("fleet/two.gpu-cluster.yaml")).unwrap();
+    place.write("clusters/two/README.md", "mine\n");
+    let ran = place.run(&["build", "fleet", "--prune"]).ends_with(1);
+    assert!(
+        ran.stderr.contains("clusters/two/README.md: changed"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(place.read("clusters/two/README.md"), "mine\n");
+    place
+        .run(&["build", "fleet", "--prune", "--force", "-q"])
+        .silent();
+    assert!(!place.path("clusters/two").exists());
+}
+
+#[test]
+fn two_clusters_cannot_have_one_name() {
+    let place = fleet();
+    place.write("fleet/two.gpu-cluster.yaml", &named("one"));
+    let ran = place.run(&["build", "fleet"]).ends_with(2);
+    assert!(ran.stderr.contains("cluster-name-taken"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("fleet/one/gpu-cluster.yaml:3:"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("fleet/two.gpu-cluster.yaml:3:"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!place.path("clusters").exists());
+}
+
+#[test]
+fn one_broken_cluster_holds_all_back() {
+    let place = fleet();
+    place.write("fleet/two.gpu-cluster.yaml", "kind: [\n");
+    let ran = place.run(&["build", "fleet"]).ends_with(2);
+    assert!(
+        ran.stderr.contains("fleet/two.gpu-cluster.yaml"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!place.path("clusters").exists());
+}
+
+#[test]
+fn a_folder_without_clusters_cannot_be_built() {
+    let place = Place::empty();
+    place.write("empty/readme.txt", "");
+    let ran = place.run(&["build", "empty"]).ends_with(3);
+    assert!(ran.stderr.contains("in empty"), "{}", ran.stderr);
+    place.run(&["build"]).ends_with(3);
+    for command in ["build", "check", "expand"] {
+        let ran = place.run(&[command, "none.yaml"]).ends_with(3);
+        assert!(
+            ran.stdout.is_empty() && ran.stderr.contains("none.yaml"),
+            "{}",
+            ran.stderr
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! The program as its users meet it: arguments, files, what is printed where, exit codes.
+
+mod commands;
+mod concurrent;
+mod expanded;
+mod findings;
+mod fleets;
+mod killed;
+mod surroundings;
+mod trees;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A cluster that builds, quickly, with a tree of some depth.
+pub(crate) const GOOD: &str = r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: lab}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+"#;
+
+/// The file with its GPU pool gone.
+pub(crate) fn without_gpus() -> String {
+    let lines = GOOD.lines().filter(|line| !line.contains("name: gpu,"));
+    let lines: Vec<_> = lines.filter(|line| !line.starts_with("stack")).collect();
+    lines.join("\n") + "\n"
+}
+
+/// How a run ended.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    /// Data.
+    pub(crate) stdout: String,
+    /// Talk.
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn ends_with(self, code: i32) -> Self {
+        let Self { stdout, stderr, .. } = &self;
+        assert_eq!(self.code, code, "stdout:\n{stdout}\nstderr:\n{stderr}");
+        self
+    }
+
+    /// Whether it ended with 0 and had nothing to say.
+    #[track_caller]
+    pub(crate) fn silent(self) {
+        let ran = self.ends_with(0);
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+    }
+}
+
+/// A folder to run gpuc in.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub(crate) fn empty() -> Self {
+        Self {
+            folder: TempDir::new().unwrap(),
+        }
+    }
+
+    /// A folder with one file, `gpu-cluster.yaml`.
+    pub(crate) fn with(text: &str) -> Self {
+        let place = Self::empty();
+        place.write("gpu-cluster.yaml", text);
+        place
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// The program, to be run here.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = gpuc();
+        command.args(args).current_dir(self.folder.path());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    /// Builds, and must.
+    #[track_caller]
+    pub(crate) fn build(&self) {
+        self.run(&["build", "-q"]).silent();
+    }
+
+    /// The files below a folder.
+    pub(crate) fn files(&self, folder: &str) -> BTreeMap<String, String> {
+        crate::support::files_below(&self.path(folder))
+    }
+}
+
+/// The program, with nothing in its environment that changes what it prints.
+pub(crate) fn gpuc() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpuc"));
+    for name in [
+        "NO_COLOR",
+        "CLICOLOR_FORCE",
+        "FORCE_COLOR",
+        "RUST_BACKTRACE",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// What a clean build of a file makes.
+pub(crate) fn clean_build(text: &str) -> BTreeMap<String, String> {
+    let place = Place::with(text);
+    place.build();
+    place.files("clusters")
+}
+
+/// The first file of a tree that is not its lock, by its path.
+pub(crate) fn some_file(place: &Place) -> String {
+    let files = place.files("clusters/demo");
+    let manifest = files.keys().find(|path| path.starts_with("manifests/"));
+    manifest.unwrap().clone()
+}
+
+/// Modification times below a folder.
+pub(crate) fn times(folder: &Path) -> BTreeMap<String, std::time::SystemTime> {
+    let files = crate::support::files_below(folder);
+    let time = |path: &String| fs::metadata(folder.join(path)).unwrap().modified().unwrap();
+    files
+        .keys()
+        .map(|path| (path.clone(), time(path)))
+        .collect()
+}

@@ -1,0 +1,139 @@
+//! Where and how gpuc is run does not show in what it makes.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::{GOOD, Place, clean_build, gpuc};
+
+#[test]
+fn the_folder_the_locale_and_the_clock_do_not_show() {
+    let wanted = clean_build(GOOD);
+    let place = Place::with(GOOD);
+    let input = place.path("gpu-cluster.yaml");
+    let elsewhere = Place::empty();
+    let environments: [&[(&str, &str)]; 4] = [
+        &[
+            ("LC_ALL", "tr_TR.UTF-8"),
+            ("LANG", "tr_TR.UTF-8"),
+            ("TZ", "Asia/Kathmandu"),
+        ],
+        &[
+            ("LC_ALL", "C"),
+            ("TZ", "America/St_Johns"),
+            ("COLUMNS", "20"),
+            ("TERM", "dumb"),
+        ],
+        &[
+            ("HOME", "/nonexistent"),
+            ("USER", "somebody"),
+            ("RAYON_NUM_THREADS", "1"),
+        ],
+        &[
+            ("RAYON_NUM_THREADS", "8"),
+            ("CLICOLOR_FORCE", "1"),
+            ("CI", "true"),
+        ],
+    ];
+    for (number, environment) in environments.iter().enumerate() {
+        let out = format!("out-{number}");
+        let args = ["build", input.to_str().unwrap(), "-q", "-o", &out];
+        let mut command = elsewhere.command(&args);
+        let output = command.envs(environment.iter().copied()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(elsewhere.files(&out), wanted, "{environment:?}");
+    }
+}
+
+#[test]
+fn paths_may_have_blanks_and_any_letters() {
+    let place = Place::empty();
+    place.write("my clusters/größe 东京/gpu-cluster.yaml", GOOD);
+    place
+        .run(&["build", "my clusters", "-q", "-o", "aus gabe/ü"])
+        .silent();
+    assert_eq!(place.files("aus gabe/ü"), clean_build(GOOD));
+    place
+        .run(&[
+            "build",
+            "./my clusters/größe 东京/gpu-cluster.yaml",
+            "-q",
+            "-o",
+            "-x",
+        ])
+        .ends_with(2);
+    place.write(
+        "my clusters/größe 东京/gpu-cluster.yaml",
+        &GOOD.replace("A30", "A31"),
+    );
+    let ran = place.run(&["check", "my clusters"]).ends_with(2);
+    assert!(
+        ran.stdout
+            .contains("--> my clusters/größe 东京/gpu-cluster.yaml:9:"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tight_umask_does_not_show_in_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with(GOOD);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "umask 077; exec \"$0\" build -q"])
+        .arg(env!("CARGO_BIN_EXE_gpuc"));
+    assert!(
+        shell
+            .current_dir(place.path(""))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let lock = gpuc::lock::Lock::parse(&place.read("clusters/demo/gpuc.lock.json")).unwrap();
+    assert!(!lock.executable.is_empty());
+    for path in place.files("clusters").keys() {
+        let metadata = fs::metadata(place.path("clusters").join(path)).unwrap();
+        let is_script = lock.executable.contains(path.trim_start_matches("demo/"));
+        let mode = if is_script { 0o755 } else { 0o644 };
+        assert_eq!(metadata.permissions().mode() & 0o7777, mode, "{path}");
+    }
+    place.run(&["build", "--check"]).silent();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with(GOOD);
+    fs::create_dir(place.path("locked")).unwrap();
+    fs::set_permissions(place.path("locked"), fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(place.path("locked/probe"), "").is_ok() {
+        // Whoever runs the tests may write everywhere.
+        return;
+    }
+    let ran = place.run(&["build", "-o", "locked"]).ends_with(3);
+    assert!(ran.stderr.contains("locked/demo"), "{}", ran.stderr);
+}
+
+/// `gpuc schema | head -1`.
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    for args in [
+        &["schema"][..],
+        &["catalog", "machines"],
+        &["completions", "zsh"],
+    ] {
+        let mut child = gpuc()
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{args:?}: {ended:?}");
+        assert!(ended.stderr.is_empty(), "{ended:?}");
+    }
+}

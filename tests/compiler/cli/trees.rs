@@ -1,0 +1,220 @@
+//! `gpuc build` and the tree it owns.
+
+use std::fs;
+
+use super::{GOOD, Place, clean_build, some_file, times, without_gpus};
+
+#[test]
+fn a_tree_that_was_built_is_found_fresh_and_left_alone() {
+    let place = Place::with(GOOD);
+    let ran = place.run(&["build"]).ends_with(0);
+    assert_eq!(ran.stdout, "");
+    assert!(
+        ran.stderr
+            .starts_with("demo: 2 pools · 2 nodes · 2 GPUs · "),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("next: review clusters, commit it"),
+        "{}",
+        ran.stderr
+    );
+    place.run(&["build", "--check"]).silent();
+    let before = times(&place.path("clusters"));
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let again = place.run(&["build"]).ends_with(0);
+    assert!(again.stderr.contains("(unchanged)"), "{}", again.stderr);
+    assert_eq!(times(&place.path("clusters")), before);
+}
+
+#[test]
+fn what_somebody_edited_is_kept_until_it_is_forced() {
+    let place = Place::with(GOOD);
+    place.build();
+    let fresh = place.files("clusters");
+    let file = format!("clusters/demo/{}", some_file(&place));
+    place.write(&file, "mine: true\n");
+    let ran = place.run(&["build"]).ends_with(1);
+    assert_eq!(ran.stdout, "");
+    assert!(
+        ran.stderr
+            .contains(&format!("{file}: changed since gpuc wrote it")),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("--force"), "{}", ran.stderr);
+    assert_eq!(place.read(&file), "mine: true\n");
+    let ran = place.run(&["build", "--check"]).ends_with(1);
+    assert_eq!(ran.stdout, format!("edited by hand: {file}\n"));
+    assert_eq!(place.read(&file), "mine: true\n");
+    place.run(&["build", "--force"]).ends_with(0);
+    assert_eq!(place.files("clusters"), fresh);
+    place.run(&["build", "--check"]).silent();
+}
+
+#[test]
+fn what_the_input_no_longer_asks_for_goes_away() {
+    let place = Place::with(GOOD);
+    place.build();
+    place.write("gpu-cluster.yaml", &without_gpus());
+    let ran = place.run(&["build", "--check"]).ends_with(1);
+    assert!(
+        ran.stdout.contains("orphan: clusters/demo/manifests/"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("stale: clusters/demo/README.md"),
+        "{}",
+        ran.stdout
+    );
+    let ran = place.run(&["build"]).ends_with(0);
+    assert!(ran.stderr.contains(" removed)"), "{}", ran.stderr);
+    assert_eq!(place.files("clusters"), clean_build(&without_gpus()));
+    assert!(
+        !place.path("clusters/demo/manifests").exists(),
+        "folders that are empty go too"
+    );
+}
+
+#[test]
+fn a_tree_that_is_not_there_is_missing() {
+    let place = Place::with(GOOD);
+    let ran = place.run(&["build", "--check"]).ends_with(1);
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    assert!(
+        lines.contains(&"missing: clusters/demo/README.md"),
+        "{lines:?}"
+    );
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.starts_with("missing: clusters/demo/")),
+        "{lines:?}"
+    );
+    assert!(!place.path("clusters").exists(), "--check writes nothing");
+}
+
+#[test]
+fn a_file_that_is_not_gpucs_is_never_touched() {
+    let place = Place::with(GOOD);
+    place.write("clusters/demo/notes.md", "mine\n");
+    place.write("clusters/demo/manifests/mine/own.yaml", "mine: true\n");
+    place.build();
+    place.run(&["build", "--check"]).silent();
+    place.write("gpu-cluster.yaml", &without_gpus());
+    place.run(&["build", "--force", "-q"]).silent();
+    assert_eq!(place.read("clusters/demo/notes.md"), "mine\n");
+    assert_eq!(
+        place.read("clusters/demo/manifests/mine/own.yaml"),
+        "mine: true\n"
+    );
+    // One that stands where gpuc writes is kept as well, and is named.
+    let other = Place::with(GOOD);
+    other.write("clusters/demo/README.md", "mine\n");
+    let ran = other.run(&["build"]).ends_with(1);
+    assert!(
+        ran.stderr
+            .contains("clusters/demo/README.md: not written by gpuc"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(other.files("clusters").len(), 1);
+    let ran = other.run(&["build", "--check"]).ends_with(1);
+    assert!(
+        ran.stdout.contains("not gpuc's: clusters/demo/README.md"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn only_a_changed_file_is_written_again() {
+    let place = Place::with(GOOD);
+    place.build();
+    let (before, old) = (times(&place.path("clusters")), place.files("clusters"));
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    place.write("gpu-cluster.yaml", &GOOD.replace("node-2", "node-3"));
+    place.build();
+    let (after, new) = (times(&place.path("clusters")), place.files("clusters"));
+    let mut changed = 0;
+    for (path, time) in &after {
+        assert_eq!(before[path] == *time, old[path] == new[path], "{path}");
+        changed += usize::from(old[path] != new[path]);
+    }
+    assert!(
+        changed > 1 && changed < after.len(),
+        "{changed} of {}",
+        after.len()
+    );
+}
+
+#[test]
+fn an_error_in_the_input_leaves_the_tree_as_it_is() {
+    let place = Place::with(GOOD);
+    place.build();
+    let fresh = place.files("clusters");
+    place.write(
+        "gpu-cluster.yaml",
+        &GOOD.replace("model: A30", "model: A31"),
+    );
+    let ran = place.run(&["build", "--force"]).ends_with(2);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.contains("gpu-cluster.yaml:9:"), "{}", ran.stderr);
+    assert_eq!(place.files("clusters"), fresh);
+}
+
+#[test]
+fn what_cannot_be_written_is_named() {
+    let place = Place::with(GOOD);
+    place.write("taken", "a file\n");
+    let ran = place.run(&["build", "-o", "taken"]).ends_with(3);
+    assert!(ran.stderr.contains("taken"), "{}", ran.stderr);
+    assert_eq!(place.read("taken"), "a file\n");
+    place.write("out/demo/manifests", "a file\n");
+    let ran = place.run(&["build", "-o", "out"]).ends_with(3);
+    assert!(
+        ran.stderr.contains("out/demo/manifests: is a file"),
+        "{}",
+        ran.stderr
+    );
+    place.write("torn/demo/gpuc.lock.json", "{");
+    let ran = place.run(&["build", "-o", "torn"]).ends_with(3);
+    assert!(
+        ran.stderr.contains("torn/demo/gpuc.lock.json: "),
+        "{}",
+        ran.stderr
+    );
+    place.write("torn/demo/gpuc.lock.json", "<<<<<<< ours\n{}\n");
+    let ran = place.run(&["build", "-o", "torn"]).ends_with(3);
+    assert!(ran.stderr.contains("conflict markers"), "{}", ran.stderr);
+    // What cannot be printed is an error too.
+    if fs::metadata("/dev/full").is_ok() {
+        let full = fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let ended = place.command(&["schema"]).stdout(full).output().unwrap();
+        assert_eq!(ended.status.code(), Some(3));
+    }
+}
+
+#[test]
+fn a_pick_is_kept_by_the_lock() {
+    let quickstart = crate::support::repository().join("examples/quickstart/gpu-cluster.yaml");
+    let place = Place::with(&fs::read_to_string(quickstart).unwrap());
+    place.build();
+    let lock = place.read("clusters/quickstart/gpuc.lock.json");
+    let machine = "\"infer\": \"g6.xlarge\"";
+    assert!(lock.contains(machine), "{lock}");
+    // A catalog that was smaller then: only a larger machine had the card.
+    let lock = lock.replace(machine, "\"infer\": \"g6.4xlarge\"");
+    place.write("clusters/quickstart/gpuc.lock.json", &lock);
+    place.build();
+    let lock = place.read("clusters/quickstart/gpuc.lock.json");
+    assert!(lock.contains("\"infer\": \"g6.4xlarge\""), "{lock}");
+    let files = place.files("clusters/quickstart/cloud");
+    assert!(files.values().any(|text| text.contains("g6.4xlarge")));
+    assert!(!files.values().any(|text| text.contains("g6.xlarge")));
+}

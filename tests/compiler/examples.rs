@@ -1,0 +1,45 @@
+//! What examples/README.md says is so: every example has a row, and the findings it shows are gpuc's own words.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::golden::examples;
+use crate::support::{compile_text, expect_file, repository};
+
+const README: &str = "examples/README.md";
+const PROMPT: &str = "$ gpuc check gpu-cluster.yaml\n";
+
+fn readme() -> String {
+    fs::read_to_string(repository().join(README)).unwrap()
+}
+
+#[test]
+fn every_example_has_a_row_and_every_row_an_example() {
+    let text = readme();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ["));
+    let rows: BTreeSet<_> = rows.map(|row| row.split(']').next().unwrap()).collect();
+    let examples = examples();
+    let folders: BTreeSet<_> = examples.keys().map(String::as_str).collect();
+    assert_eq!(rows, folders);
+}
+
+#[test]
+fn the_findings_shown_are_those_of_the_files_shown() {
+    let text = readme();
+    let mut wanted = String::new();
+    let mut file = "";
+    for part in text.split_inclusive("\n```\n") {
+        if let Some((_, yaml)) = part.split_once("```yaml\n") {
+            file = yaml.strip_suffix("```\n").unwrap();
+        }
+        match part.split_once(PROMPT) {
+            Some((before, _)) => {
+                let found = compile_text(file).text();
+                wanted.extend([before, PROMPT, found.trim_end(), "\n```\n"]);
+            }
+            None => wanted += part,
+        }
+    }
+    assert!(wanted.contains(PROMPT), "no findings are shown");
+    expect_file(README, &wanted);
+}

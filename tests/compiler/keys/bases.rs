@@ -1,0 +1,344 @@
+//! What keys are tried on, and what values they are given where the schema has none.
+
+use serde_json::{Value, json};
+
+use super::leaves::{Kind, Leaf};
+use super::text::Step;
+
+/// A cluster to try keys on.
+pub(super) struct Base {
+    /// What it is called in messages.
+    pub(super) name: &'static str,
+    /// The cloud, by its key in the file.
+    pub(super) cloud: &'static str,
+    yaml: &'static str,
+}
+
+impl Base {
+    pub(super) fn value(&self) -> Value {
+        serde_yaml::from_str(self.yaml).unwrap()
+    }
+
+    /// Whether a key describes what others made: gpuc judges by it and tells people, and makes nothing else of it.
+    pub(super) fn describes(&self, root: &Value, leaf: &Leaf) -> bool {
+        let by_others = match leaf.path.get(1) {
+            Some(Step::Item(pool)) => root["nodePools"][pool].get("existing").is_some(),
+            _ => root
+                .pointer(&format!("/cloud/{}/cluster/create", self.cloud))
+                .is_none(),
+        };
+        (by_others || self.cloud == "onPrem") && DESCRIBING.contains(&leaf.dotted().as_str())
+    }
+
+    /// Whether a key has a place in this base: another cloud's section has none, and what no cloud has a say in is tried
+    /// once.
+    pub(super) fn speaks_of(&self, leaf: &Leaf) -> bool {
+        let first = BASES[0].name == self.name;
+        if !first
+            && EVERYWHERE_ALIKE
+                .iter()
+                .any(|section| leaf.dotted().starts_with(section))
+        {
+            return false;
+        }
+        let is =
+            |index: usize, name: &str| leaf.path.get(index) == Some(&Step::Key(name.to_owned()));
+        !is(0, "cloud") || is(1, self.cloud)
+    }
+}
+
+/// Keys that say how something is that others made. Rules judge by them and the README tells them.
+const DESCRIBING: &[&str] = &[
+    "kubernetes.version",
+    "cloud.azure.location",
+    "autoscaler",
+    "nodePools.machine",
+    "nodePools.gpu.model",
+    "nodePools.nodes.max",
+    "nodePools.os.family",
+    "nodePools.taints.key",
+    "nodePools.taints.value",
+    "nodePools.taints.effect",
+    "nodePools.dedicatedTo",
+];
+
+/// Sections of the file that no cloud has a say in.
+const EVERYWHERE_ALIKE: &[&str] = &[
+    "teams",
+    "queueing",
+    "monitoring",
+    "workloads",
+    "notebooks",
+    "gitops",
+];
+
+pub(super) const BASES: &[Base] = &[
+    Base {
+        name: "a new EKS cluster",
+        cloud: "aws",
+        yaml: include_str!("aws.yaml"),
+    },
+    Base {
+        name: "an EKS cluster that is there",
+        cloud: "aws",
+        yaml: include_str!("aws-existing.yaml"),
+    },
+    Base {
+        name: "a new AKS cluster",
+        cloud: "azure",
+        yaml: include_str!("azure.yaml"),
+    },
+    Base {
+        name: "an AKS cluster that is there",
+        cloud: "azure",
+        yaml: include_str!("azure-existing.yaml"),
+    },
+    Base {
+        name: "a new GKE cluster",
+        cloud: "gcp",
+        yaml: include_str!("gcp.yaml"),
+    },
+    Base {
+        name: "a GKE cluster that is there",
+        cloud: "gcp",
+        yaml: include_str!("gcp-existing.yaml"),
+    },
+    Base {
+        name: "hosts on premises",
+        cloud: "onPrem",
+        yaml: include_str!("on-prem.yaml"),
+    },
+    Base {
+        name: "nodes on premises that are there",
+        cloud: "onPrem",
+        yaml: include_str!("on-prem-existing.yaml"),
+    },
+];
+
+/// The values to try at a key.
+pub(super) fn values(cloud: &str, leaf: &Leaf) -> Vec<Value> {
+    let values = match &leaf.kind {
+        Kind::Only => Vec::new(),
+        Kind::Words(words) => words
+            .iter()
+            .map(|word| Value::from(word.as_str()))
+            .collect(),
+        Kind::Bool => vec![json!(true), json!(false)],
+        Kind::Empty => vec![json!({})],
+        Kind::Other => {
+            let mut values = values_at(cloud, &leaf.dotted());
+            if values.is_empty() {
+                values = of_schema(&leaf.schema);
+            }
+            values
+        }
+    };
+    // What the schema says is the default changes nothing.
+    let default = leaf.schema.get("default");
+    let values = values.into_iter().filter(|value| Some(value) != default);
+    match &leaf.tag {
+        Some(tag) => values.map(|value| json!({tag.as_str(): value})).collect(),
+        None => values.collect(),
+    }
+}
+
+/// Values that the schema of a key has itself.
+pub(super) fn of_schema(schema: &Value) -> Vec<Value> {
+    let examples = schema.get("examples").and_then(Value::as_array);
+    let examples = examples.cloned().unwrap_or_default();
+    if !examples.is_empty() {
+        return examples;
+    }
+    let number = |key| schema.get(key).and_then(Value::as_u64);
+    match number("minimum") {
+        Some(least) => vec![json!(least + 1), json!(least + 2)],
+        None => Vec::new(),
+    }
+}
+
+/// Values for a key, those that only one cloud takes before those that suit all.
+pub(super) fn values_at(cloud: &str, path: &str) -> Vec<Value> {
+    let find = |key: &str| VALUES.iter().find(|(path, _)| *path == key);
+    let row = find(&format!("{cloud}:{path}")).or_else(|| find(path));
+    let texts = row.map(|(_, texts)| *texts).unwrap_or_default();
+    let read = |text: &&str| serde_yaml::from_str(text).unwrap();
+    texts.iter().map(read).collect()
+}
+
+const VALUES: &[(&str, &[&str])] = &[
+    ("metadata.name", &["other"]),
+    ("base", &["../base/gpu-cluster.yaml"]),
+    ("allow", &["[machine-unknown]"]),
+    ("kubernetes.version", &["'1.33'"]),
+    ("cloud.aws.account", &["'210987654321'"]),
+    ("cloud.aws.region", &["us-west-2"]),
+    ("cloud.aws.tags", &["{owner: vision}"]),
+    ("cloud.aws.cluster.create.vpc", &["{cidr: 10.0.0.0/16}"]),
+    ("cloud.aws.cluster.create.vpc.cidr", &["10.0.0.0/16"]),
+    (
+        "cloud.aws.cluster.create.zones",
+        &["[us-east-1a, us-east-1c]"],
+    ),
+    (
+        "cloud.aws.cluster.create.vpc.existing.privateSubnets",
+        &[
+            "[{zone: us-east-1a, id: subnet-0123456789abcdef0}, {zone: us-east-1b, id: subnet-0123456789abcdef1}]",
+        ],
+    ),
+    (
+        "cloud.aws.cluster.create.vpc.existing.privateSubnets.zone",
+        &["us-east-1d"],
+    ),
+    (
+        "cloud.aws.cluster.create.vpc.existing.privateSubnets.id",
+        &["subnet-0123456789abcdefa"],
+    ),
+    (
+        "cloud.aws.cluster.create.vpc.existing.publicSubnets.zone",
+        &["us-east-1a", "us-east-1d"],
+    ),
+    (
+        "cloud.aws.cluster.create.vpc.existing.publicSubnets.id",
+        &["subnet-0123456789abcdefb", "subnet-0123456789abcdefc"],
+    ),
+    (
+        "cloud.aws.cluster.create.vpc.existing.securityGroup",
+        &["sg-0123456789abcdef0"],
+    ),
+    ("cloud.aws.cluster.existing.name", &["inference"]),
+    (
+        "cloud.aws.cluster.existing.vpc.securityGroup",
+        &["sg-0123456789abcdef0", "sg-0123456789abcdef1"],
+    ),
+    (
+        "cloud.aws.cluster.existing.vpc.privateSubnets.zone",
+        &["us-east-1a", "us-east-1b"],
+    ),
+    (
+        "cloud.aws.cluster.existing.vpc.publicSubnets.zone",
+        &["us-east-1a", "us-east-1b"],
+    ),
+    ("cloud.gcp.project", &["acme-other"]),
+    ("cloud.gcp.location", &["us-central1-b"]),
+    ("cloud.gcp.cluster.create.network", &["training"]),
+    ("cloud.gcp.cluster.create.subnetwork", &["training"]),
+    ("cloud.gcp.cluster.existing.name", &["inference"]),
+    ("cloud.gcp.resourceLabels", &["{owner: vision}"]),
+    (
+        "cloud.azure.subscription",
+        &["99999999-1111-2222-3333-444444444444"],
+    ),
+    ("cloud.azure.resourceGroup", &["other"]),
+    ("cloud.azure.location", &["westeurope"]),
+    (
+        "cloud.azure.cluster.create.subnet",
+        &[
+            "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/ml/subnets/nodes",
+        ],
+    ),
+    ("cloud.azure.cluster.existing.name", &["inference"]),
+    ("cloud.azure.tags", &["{owner: vision}"]),
+    ("cloud.onPrem.context", &["other"]),
+    (
+        "stack.runtimeImage",
+        &["registry.example.com/gpuc-runtime:0.2.0"],
+    ),
+    ("nodePools.name", &["renamed"]),
+    ("aws:nodePools.machine", &["g6.2xlarge", "m7i.2xlarge"]),
+    (
+        "azure:nodePools.machine",
+        &["Standard_NC8as_T4_v3", "Standard_D8s_v5"],
+    ),
+    (
+        "gcp:nodePools.machine",
+        &["g2-standard-12", "e2-standard-8"],
+    ),
+    ("onPrem:nodePools.machine", &["dgx-h100"]),
+    ("nodePools.gpu.model", &["A10G"]),
+    ("azure:nodePools.gpu.model", &["A10"]),
+    ("gcp:nodePools.gpu.model", &["P4"]),
+    ("onPrem:nodePools.gpu.model", &["L4", "A10"]),
+    ("nodePools.gpu.perNode", &["1", "4"]),
+    ("nodePools.gpu", &["{model: L4, perNode: 1}"]),
+    ("nodePools.nodes.count", &["3"]),
+    ("nodePools.nodes.min", &["1", "2"]),
+    ("nodePools.nodes.max", &["3"]),
+    ("nodePools.zones", &["[us-east-1b]"]),
+    ("azure:nodePools.zones", &["['2']"]),
+    ("gcp:nodePools.zones", &["[us-central1-c]"]),
+    ("nodePools.subnets", &["[subnet-0123456789abcdef9]"]),
+    (
+        "azure:nodePools.subnets",
+        &[
+            "[/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/ml/subnets/gpus]",
+        ],
+    ),
+    ("nodePools.hosts", &["[other-01]"]),
+    ("nodePools.capacity.spot.maxPrice", &["3.5"]),
+    (
+        "nodePools.capacity.reservation.id",
+        &["cr-0123456789abcdef1", "cr-0123456789abcdef2"],
+    ),
+    (
+        "gcp:nodePools.capacity.reservation.id",
+        &["other", "another"],
+    ),
+    (
+        "azure:nodePools.capacity.reservation.id",
+        &[
+            "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/ml/providers/Microsoft.Compute/capacityReservationGroups/held",
+            "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/ml/providers/Microsoft.Compute/capacityReservationGroups/other",
+        ],
+    ),
+    ("nodePools.capacity.reservation.count", &["1"]),
+    ("nodePools.capacity.capacityBlock.count", &["1", "2"]),
+    (
+        "nodePools.capacity.capacityBlock.id",
+        &["cr-0123456789abcdef1", "cr-0123456789abcdef2"],
+    ),
+    ("nodePools.network.placement.group", &["near"]),
+    (
+        "azure:nodePools.network.placement.group",
+        &[
+            "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/ml/providers/Microsoft.Compute/proximityPlacementGroups/near",
+        ],
+    ),
+    ("nodePools.diskGiB", &["300"]),
+    ("nodePools.maxPods", &["60"]),
+    ("nodePools.sharing.timeSlicing.replicas", &["3", "5"]),
+    ("nodePools.sharing.mps.replicas", &["3", "5"]),
+    ("nodePools.sharing.mig.perGpu.gpus", &["'0'"]),
+    (
+        "nodePools.sharing.mig.perGpu.layout.profile",
+        &["1g.5gb", "2g.10gb"],
+    ),
+    (
+        "azure:nodePools.sharing.mig.perGpu.layout.profile",
+        &["1g.10gb", "2g.20gb"],
+    ),
+    ("nodePools.sharing.mig.perGpu.layout.count", &["1", "2"]),
+    ("nodePools.labels", &["{owner: vision}"]),
+    ("nodePools.taints.key", &["owner", "other"]),
+    ("nodePools.taints.value", &["vision"]),
+    ("nodePools.tags", &["{owner: vision}"]),
+    (
+        "nodePools.existing.selector",
+        &["{owner: vision}", "{owner: other}"],
+    ),
+    (
+        "nodePools.stack.runtimeImage",
+        &["registry.example.com/gpuc-runtime:0.3.0"],
+    ),
+    ("teams.namespaces", &["[research]"]),
+    ("teams.members", &["[{group: research}]"]),
+    ("teams.quota.gpus.pool", &["train"]),
+    ("teams.quota.gpus.profile", &["1g.5gb"]),
+    ("stack.driverVersion", &["'570'"]),
+    ("nodePools.stack.driverVersion", &["'570'"]),
+    ("nodePools.dedicatedTo", &["vision"]),
+    ("nodePools.upgrade.maxUnavailable", &["2"]),
+    (
+        "cloud.aws.cluster.create.vpc.existing.id",
+        &["vpc-0123456789abcdef0", "vpc-0123456789abcdef1"],
+    ),
+];

@@ -1,0 +1,285 @@
+//! The keys of the file, from its JSON Schema.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::bases::values_at;
+use super::text::{self, Step};
+
+/// A key whose value is no container of other keys.
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    /// The way to it; of lists, the first item.
+    pub(super) path: Vec<Step>,
+    /// What may stand there.
+    pub(super) kind: Kind,
+    /// Whether it may be left out.
+    pub(super) optional: bool,
+    /// The one key of a choice that the value stands below.
+    pub(super) tag: Option<String>,
+    /// What the schema says of it.
+    pub(super) schema: Value,
+}
+
+/// What may stand at a key.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// One word alone, so there is nothing to try.
+    Only,
+    /// One of several words.
+    Words(Vec<String>),
+    /// True or false.
+    Bool,
+    /// An empty mapping.
+    Empty,
+    /// Anything else.
+    Other,
+}
+
+/// Every key of a schema.
+pub(super) fn of(schema: &Value) -> Vec<Leaf> {
+    let mut leaves = Vec::new();
+    walk(schema, schema, &[], true, &mut leaves);
+    leaves
+}
+
+fn walk(root: &Value, schema: &Value, path: &[Step], optional: bool, leaves: &mut Vec<Leaf>) {
+    let schema = follow(root, schema);
+    let leaf = |kind, tag: Option<&str>| Leaf {
+        path: path.to_vec(),
+        kind,
+        optional,
+        tag: tag.map(str::to_owned),
+        schema: schema.clone(),
+    };
+    let below = |key: &str| [path, &[Step::Key(key.to_owned())]].concat();
+    if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
+        let mut words = Vec::new();
+        for choice in choices {
+            words.extend(words_of(choice));
+            for (tag, value) in fields(choice) {
+                let value = follow(root, value);
+                if fields(&value).next().is_some() {
+                    walk(root, &value, &below(tag), false, leaves);
+                } else {
+                    let kind = if is_empty(&value) {
+                        Kind::Empty
+                    } else {
+                        Kind::Other
+                    };
+                    leaves.push(leaf(kind, Some(tag)));
+                }
+            }
+        }
+        match words.len() {
+            0 => {}
+            1 if choices.len() == 1 => leaves.push(leaf(Kind::Only, None)),
+            _ => leaves.push(leaf(Kind::Words(words), None)),
+        }
+        return;
+    }
+    let items = schema.get("items").map(|items| follow(root, items));
+    if let Some(items) = items.filter(|items| fields(items).next().is_some()) {
+        let path = [path, &[Step::Item(0)]].concat();
+        walk(root, &items, &path, false, leaves);
+        return;
+    }
+    if fields(&schema).next().is_some() {
+        let required = schema.get("required").and_then(Value::as_array);
+        for (key, value) in fields(&schema) {
+            let needed = required.is_some_and(|it| it.iter().any(|it| it == key));
+            walk(root, value, &below(key), !needed, leaves);
+        }
+        return;
+    }
+    let words = words_of(&schema);
+    let kind = match () {
+        () if words.len() == 1 => Kind::Only,
+        () if !words.is_empty() => Kind::Words(words),
+        () if schema.get("type") == Some(&Value::from("boolean")) => Kind::Bool,
+        () if is_empty(&schema) => Kind::Empty,
+        () => Kind::Other,
+    };
+    leaves.push(leaf(kind, None));
+}
+
+impl Leaf {
+    /// The keys that lead to it, as people write them, without indexes.
+    pub(super) fn dotted(&self) -> String {
+        let keys = self.path.iter().filter_map(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            Step::Item(_) => None,
+        });
+        let keys: Vec<_> = keys.chain(self.tag.as_deref()).collect();
+        keys.join(".")
+    }
+
+    /// The part of the file that it belongs to: a section of the file, or what a pool or a cloud says of one thing.
+    pub(super) fn section(&self) -> &[Step] {
+        let first = self.path.first();
+        let is = |name: &str| first == Some(&Step::Key(name.to_owned()));
+        let depth = if is("nodePools") || is("cloud") { 3 } else { 1 };
+        &self.path[..depth.min(self.path.len())]
+    }
+
+    /// The same key in each of the pools that a file has.
+    pub(super) fn in_every_pool(&self, root: &Value) -> Vec<Self> {
+        let of_pools = self.path.first() == Some(&Step::Key("nodePools".to_owned()));
+        let pools = root["nodePools"].as_array().map_or(1, Vec::len);
+        let count = if of_pools { pools } else { 1 };
+        (0..count)
+            .map(|index| {
+                let mut leaf = self.clone();
+                if of_pools {
+                    leaf.path[1] = Step::Item(index);
+                }
+                leaf
+            })
+            .collect()
+    }
+
+    /// Adds what the key stands in, as small as can be, and answers the way to the outermost thing that was added, or to
+    /// the key itself.
+    pub(super) fn make_room(&self, root: &mut Value, schema: &Value, cloud: &str) -> Vec<Step> {
+        let mut outermost = None;
+        for length in 1..=self.path.len() {
+            let path = &self.path[..length];
+            let there = text::get(root, path).is_some_and(|value| !value.is_null());
+            let last = length == self.path.len();
+            if there || (last && self.optional) {
+                continue;
+            }
+            let at = schema_at(schema, path);
+            // Another choice stands where this one shall be.
+            let (parent, key) = (&path[..length - 1], &path[length - 1]);
+            let choice = schema_at(schema, parent).get("oneOf").is_some();
+            if let (true, Step::Key(tag)) = (choice, key) {
+                let value = minimal(schema, &at, &dotted(path), cloud);
+                let mut only = Map::new();
+                only.insert(tag.clone(), value);
+                text::set(root, parent, Value::Object(only));
+                outermost.get_or_insert_with(|| parent.to_vec());
+                continue;
+            }
+            text::set(root, path, minimal(schema, &at, &dotted(path), cloud));
+            outermost.get_or_insert_with(|| path.to_vec());
+        }
+        let mut outermost = outermost.unwrap_or_else(|| self.path.clone());
+        // A key that is about to be taken away again is no place to look at.
+        while text::get(root, &outermost).is_none() || outermost.last().is_some_and(is_item) {
+            outermost.pop();
+        }
+        outermost
+    }
+}
+
+impl fmt::Display for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, step) in self.path.iter().enumerate() {
+            match step {
+                Step::Key(key) if index == 0 => write!(f, "{key}")?,
+                Step::Key(key) => write!(f, ".{key}")?,
+                Step::Item(index) => write!(f, "[{index}]")?,
+            }
+        }
+        self.tag.as_ref().map_or(Ok(()), |tag| write!(f, ".{tag}"))
+    }
+}
+
+fn is_item(step: &Step) -> bool {
+    matches!(step, Step::Item(_))
+}
+
+fn dotted(path: &[Step]) -> String {
+    let keys = path.iter().filter_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        Step::Item(_) => None,
+    });
+    keys.collect::<Vec<_>>().join(".")
+}
+
+/// What a key may be at the least: with what it cannot be without.
+fn minimal(root: &Value, schema: &Value, path: &str, cloud: &str) -> Value {
+    let schema = follow(root, schema);
+    if let Some(value) = values_at(cloud, path).into_iter().next() {
+        return value;
+    }
+    if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
+        let first = &choices[0];
+        if let Some(word) = words_of(first).into_iter().next() {
+            return Value::from(word);
+        }
+        let (tag, value) = fields(first).next().unwrap();
+        let value = minimal(root, value, &format!("{path}.{tag}"), cloud);
+        return Value::Object(Map::from_iter([(tag.clone(), value)]));
+    }
+    if let Some(items) = schema.get("items") {
+        return Value::Array(vec![minimal(root, items, path, cloud)]);
+    }
+    if schema.get("type") == Some(&Value::from("object")) {
+        let required = schema.get("required").and_then(Value::as_array);
+        let needed = fields(&schema).filter(|(key, _)| {
+            required.is_some_and(|required| required.iter().any(|it| it == *key))
+        });
+        let needed = needed.map(|(key, value)| {
+            let value = minimal(root, value, &format!("{path}.{key}"), cloud);
+            (key.clone(), value)
+        });
+        return Value::Object(needed.collect());
+    }
+    super::bases::of_schema(&schema)
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| Value::from("demo"))
+}
+
+fn schema_at(root: &Value, path: &[Step]) -> Value {
+    let mut schema = follow(root, root);
+    for step in path {
+        let next = match step {
+            Step::Item(_) => schema.get("items").cloned(),
+            Step::Key(key) => {
+                let choices = schema.get("oneOf").and_then(Value::as_array);
+                let choices = choices.into_iter().flatten();
+                let mut all = choices.chain([&schema]).flat_map(fields);
+                let found = all.find(|(name, _)| *name == key);
+                found.map(|(_, value)| value.clone())
+            }
+        };
+        schema = follow(
+            root,
+            &next.unwrap_or_else(|| panic!("no schema for {path:?}")),
+        );
+    }
+    schema
+}
+
+/// The schema that a reference, or an optional value, stands for.
+fn follow(root: &Value, schema: &Value) -> Value {
+    if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+        let target = target.trim_start_matches('#');
+        return follow(root, root.pointer(target).unwrap());
+    }
+    if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
+        let real = choices.iter().find(|choice| choice["type"] != "null");
+        return follow(root, real.unwrap());
+    }
+    schema.clone()
+}
+
+fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let fields = schema.get("properties").and_then(Value::as_object);
+    fields.into_iter().flatten()
+}
+
+fn words_of(schema: &Value) -> Vec<String> {
+    let listed = schema.get("enum").and_then(Value::as_array);
+    let words = listed.into_iter().flatten().chain(schema.get("const"));
+    words.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn is_empty(schema: &Value) -> bool {
+    schema.get("type") == Some(&Value::from("object"))
+        && schema.get("additionalProperties") == Some(&Value::from(false))
+}

@@ -1,0 +1,187 @@
+//! No key is accepted and ignored: whatever a user writes changes the tree, or there is a finding that points at it.
+//!
+//! Every key of the JSON Schema is tried on every base of every cloud, and every key of a pool on every pool of the base.
+//! A base may hold the key already; then its value is changed. Otherwise the key is added, with the containers that it
+//! needs, and compared with the same containers without it.
+
+mod bases;
+mod leaves;
+mod text;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::support::{Outcome, compile_text};
+use bases::{BASES, Base, values};
+use leaves::{Kind, Leaf};
+use text::{Step, Text};
+
+#[test]
+fn the_bases_build() {
+    for base in BASES {
+        let outcome = compile_text(&Text::of(&base.value(), &[]).text);
+        let built = outcome.compilations.iter().all(|one| one.output.is_some());
+        assert!(built, "{}:\n{}", base.name, outcome.text());
+    }
+}
+
+#[test]
+fn no_key_is_accepted_and_ignored() {
+    let schema = gpuc::schema::value();
+    let leaves = leaves::of(&schema);
+    assert!(leaves.len() > 100, "the schema was not understood");
+    let ignored: Vec<_> = BASES
+        .iter()
+        .flat_map(|base| {
+            let root = base.value();
+            let whole = compile(&root, &[]);
+            let leaves = leaves.iter().flat_map(|leaf| leaf.in_every_pool(&root));
+            let leaves = leaves.filter(|leaf| base.speaks_of(leaf));
+            let leaves: Vec<_> = leaves.collect();
+            let cases = leaves.par_iter();
+            let cases = cases.filter_map(|leaf| complaint(base, (&root, &whole), leaf, &schema));
+            cases.collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(
+        ignored.is_empty(),
+        "{} keys are accepted and ignored:\n{}",
+        ignored.len(),
+        ignored.join("\n")
+    );
+}
+
+/// What is wrong with a key on a base.
+fn complaint(
+    base: &Base,
+    (root, whole): (&Value, &Compiled),
+    leaf: &Leaf,
+    schema: &Value,
+) -> Option<String> {
+    let there = text::get(root, &leaf.path).cloned();
+    let mut without = root.clone();
+    let created = leaf.make_room(&mut without, schema, base.cloud);
+    if there.is_none() && leaf.optional {
+        text::remove(&mut without, &leaf.path);
+    }
+    let fresh = (without != *root).then(|| compile(&without, &created));
+    let before = fresh.as_ref().unwrap_or(whole);
+    if !before.built() {
+        // What holds the key is refused, and the finding says so there.
+        let refused = before.points_at(&created);
+        return (!refused).then(|| before.refused_elsewhere(base, leaf));
+    }
+    let now = text::get(&without, &leaf.path).cloned();
+    let candidates = values(base.cloud, leaf);
+    let candidates: Vec<_> = candidates
+        .into_iter()
+        .filter(|it| Some(it) != now.as_ref())
+        .collect();
+    let single = matches!(leaf.kind, Kind::Only | Kind::Empty | Kind::Words(_));
+    if candidates.is_empty() && !single {
+        return Some(format!(
+            "{}: {leaf}: no value to try; add one to the table",
+            base.name
+        ));
+    }
+    let described = base.describes(root, leaf);
+    let mut same = Vec::new();
+    for candidate in candidates {
+        let mut with = without.clone();
+        text::set(&mut with, &leaf.path, candidate.clone());
+        let after = compile(&with, &leaf.path);
+        let noticed = after.points_at(&leaf.path) || after.says_more_than(before, &with, leaf);
+        if !noticed && !after.built() {
+            return Some(after.refused_elsewhere(base, leaf));
+        }
+        if !noticed && after.files(described) == before.files(described) {
+            same.push(candidate);
+        }
+    }
+    // Of the words of a choice, one may be the default that nobody wrote.
+    let free = usize::from(now.is_none() && matches!(leaf.kind, Kind::Words(_)));
+    (same.len() > free).then(|| {
+        let same: Vec<_> = same.iter().map(Value::to_string).collect();
+        format!("{}: {leaf}: {}", base.name, same.join(", "))
+    })
+}
+
+struct Compiled {
+    text: Text,
+    outcome: Outcome,
+}
+
+fn compile(root: &Value, marked: &[Step]) -> Compiled {
+    let text = Text::of(root, marked);
+    let outcome = compile_text(&text.text);
+    Compiled { text, outcome }
+}
+
+impl Compiled {
+    fn built(&self) -> bool {
+        self.outcome
+            .compilations
+            .iter()
+            .all(|one| one.output.is_some())
+            && !self.outcome.compilations.is_empty()
+    }
+
+    /// Whether there is a finding that was not there before in the part of the file that the key belongs to: what it does
+    /// not go with may be pointed at.
+    fn says_more_than(&self, before: &Self, root: &Value, leaf: &Leaf) -> bool {
+        if self.outcome.findings.is_empty() {
+            return false;
+        }
+        let (start, end) = Text::of(root, leaf.section()).marked.unwrap_or_default();
+        let old: Vec<_> = before
+            .outcome
+            .findings
+            .iter()
+            .map(|it| &it.message)
+            .collect();
+        let found = self.outcome.findings.iter();
+        let mut found = found.filter(|found| !old.contains(&&found.message));
+        found.any(|found| {
+            let labels = found.labels.iter().map(|label| label.span);
+            let mut spans = std::iter::once(found.primary.span).chain(labels);
+            spans.any(|span| span.is_written() && (start..=end).contains(&(span.start as usize)))
+        })
+    }
+
+    /// A finding that points at something else does not say that this key is wrong.
+    fn refused_elsewhere(&self, base: &Base, leaf: &Leaf) -> String {
+        let found = self.outcome.findings.iter();
+        let found: Vec<_> = found
+            .map(|found| format!("{}: {}", found.code.name, found.message))
+            .collect();
+        let (start, end) = self.text.marked.unwrap_or_default();
+        let key = &self.text.text[start..end].replace('\n', " ");
+        format!(
+            "{}: {leaf}: refused elsewhere by {} with {key}",
+            base.name,
+            found.join("; ")
+        )
+    }
+
+    /// Every file but the lock, which has the input's digest, and the README, unless that is what the key is for.
+    fn files(&self, with_readme: bool) -> Vec<(String, String)> {
+        let files = self.outcome.files().into_iter();
+        let counts = |path: &str| {
+            !path.ends_with(gpuc::lock::LOCK_FILE) && (with_readme || !path.ends_with("README.md"))
+        };
+        files.filter(|(path, _)| counts(path)).collect()
+    }
+
+    /// Whether a finding points at the marked key, its value, or a part of it.
+    fn points_at(&self, path: &[Step]) -> bool {
+        let Some((start, end)) = self.text.marked else {
+            panic!("{path:?} is not in the text");
+        };
+        let spans = self.outcome.findings.iter().flat_map(|found| {
+            let labels = found.labels.iter().map(|label| label.span);
+            std::iter::once(found.primary.span).chain(labels)
+        });
+        let mut spans = spans.filter(|span| span.is_written());
+        spans.any(|span| (start..=end).contains(&(span.start as usize)) && span.end as usize <= end)
+    }
+}

@@ -1,0 +1,178 @@
+//! The option matrix: which ways to get a driver, an advertiser and shares go together, cell by cell.
+//!
+//! `golden/matrix.txt` has a line for each cell: it builds, or the names of what refuses it. A line that changes is a
+//! claim about every user with that combination, and wants to be read.
+
+use std::fmt::Write;
+
+use gpuc::diag::Severity;
+use gpuc_schema::config::OsFamily;
+
+use crate::support::{compile_text, expect_file};
+
+/// A cloud with one pool of A100s, and what the cells of the table put into it.
+struct Column {
+    /// The cloud, by the key it has in the file.
+    key: &'static str,
+    /// `cloud`.
+    place: &'static str,
+    /// The pool, without its operating system, sharing and stack.
+    pool: &'static str,
+    /// Slices that fill a card, all alike.
+    single: &'static str,
+    /// Slices of several sizes.
+    mixed: &'static str,
+}
+
+const COLUMNS: &[Column] = &[
+    Column {
+        key: "aws",
+        place: r#"aws: {account: "123456789012", region: us-east-1, cluster: {existing: {}}}"#,
+        pool: "machine: p4d.24xlarge",
+        single: "{profile: 1g.5gb, count: 7}",
+        mixed: "{profile: 3g.20gb, count: 1}, {profile: 1g.5gb, count: 4}",
+    },
+    Column {
+        key: "azure",
+        place: "azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, \
+                cluster: {existing: {}}}",
+        pool: "machine: Standard_NC24ads_A100_v4",
+        single: "{profile: 1g.10gb, count: 7}",
+        mixed: "{profile: 3g.40gb, count: 1}, {profile: 1g.10gb, count: 4}",
+    },
+    Column {
+        key: "gcp",
+        place: "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
+        pool: "machine: a2-highgpu-1g",
+        single: "{profile: 1g.5gb, count: 7}",
+        mixed: "{profile: 3g.20gb, count: 1}, {profile: 1g.5gb, count: 4}",
+    },
+    Column {
+        key: "onPrem",
+        place: "onPrem: {context: lab}",
+        pool: "gpu: {model: a100-sxm4-40gb, perNode: 2}, hosts: [node-1]",
+        single: "{profile: 1g.5gb, count: 7}",
+        mixed: "{profile: 3g.20gb, count: 1}, {profile: 1g.5gb, count: 4}",
+    },
+];
+
+const PLUGINS: &[&str] = &["gpuc", "nvidia", "cloud"];
+
+const DRIVERS: &[&str] = &["default", "preinstalled", "daemonSet", "host"];
+
+const SHARINGS: &[&str] = &["none", "timeSlicing", "mps", "mig-single", "mig-mixed"];
+
+#[test]
+fn every_combination_is_what_the_table_says() {
+    let mut table = String::from(
+        "# What goes together: cloud, devicePlugin, driver, sharing, os.family. This file is generated.\n",
+    );
+    for column in COLUMNS {
+        for family in families(column.key) {
+            for plugin in PLUGINS {
+                for driver in DRIVERS {
+                    for sharing in SHARINGS {
+                        let text = column.cell(plugin, driver, sharing, &family);
+                        let verdict = verdict(&text);
+                        let key = column.key;
+                        writeln!(
+                            table,
+                            "{key} {plugin} {driver} {sharing} {family}: {verdict}"
+                        )
+                        .unwrap();
+                    }
+                }
+            }
+        }
+    }
+    expect_file("golden/matrix.txt", &table);
+}
+
+#[test]
+fn every_cloud_has_its_column() {
+    let columns: Vec<_> = COLUMNS.iter().map(|column| column.key).collect();
+    let clouds = gpuc::cloud::CLOUDS.iter();
+    let mut clouds: Vec<_> = clouds.map(|cloud| cloud.facts().key).collect();
+    clouds.sort_by_key(|key| key.to_lowercase());
+    assert_eq!(columns, clouds);
+}
+
+impl Column {
+    fn cell(&self, plugin: &str, driver: &str, sharing: &str, family: &str) -> String {
+        let driver = match driver {
+            "default" => String::new(),
+            owner => format!(", driver: {owner}"),
+        };
+        let image = match plugin {
+            "gpuc" => r#", runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#,
+            _ => "",
+        };
+        let mig = |strategy: &str, slices: &str| {
+            format!("{{mig: {{strategy: {strategy}, perGpu: [{{layout: [{slices}]}}]}}}}")
+        };
+        let sharing = match sharing {
+            "none" => "none".to_owned(),
+            "timeSlicing" => "{timeSlicing: {replicas: 4}}".to_owned(),
+            "mps" => "{mps: {replicas: 4}}".to_owned(),
+            "mig-single" => mig("single", self.single),
+            _ => mig("mixed", self.mixed),
+        };
+        let (place, pool) = (self.place, self.pool);
+        // AKS has this image for one version alone.
+        let version = match family {
+            "Ubuntu2204" if self.key == "azure" => "1.33",
+            _ => "1.34",
+        };
+        format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
+             kubernetes: {{version: \"{version}\"}}\ncloud:\n  {place}\n\
+             stack: {{devicePlugin: {plugin}{driver}{image}}}\nnodePools:\n  \
+             - {{name: system, {}nodes: {{count: 1}}}}\n  \
+             - {{name: gpu, {pool}, nodes: {{count: 1}}, os: {{family: {family}}}, sharing: {sharing}}}\n",
+            system(self.key),
+        )
+    }
+}
+
+fn system(cloud: &str) -> &'static str {
+    match cloud {
+        "aws" => "machine: m7i.xlarge, ",
+        "azure" => "machine: Standard_D4s_v5, ",
+        "gcp" => "machine: e2-standard-4, ",
+        _ => "hosts: [cpu-1], ",
+    }
+}
+
+/// The node images of a cloud, the default first.
+fn families(key: &str) -> Vec<String> {
+    let cloud = gpuc::cloud::CLOUDS
+        .iter()
+        .find(|cloud| cloud.facts().key == key);
+    let word = |family: &OsFamily| {
+        let word = serde_json::to_value(family).unwrap();
+        word.as_str().unwrap().to_owned()
+    };
+    let images = cloud.unwrap().facts().os.iter();
+    images.map(|os| word(&os.family)).collect()
+}
+
+fn verdict(text: &str) -> String {
+    let outcome = compile_text(text);
+    let refused: Vec<_> = names(&outcome.findings, Severity::Error);
+    let warned: Vec<_> = names(&outcome.findings, Severity::Warning);
+    let built = outcome.compilations.iter().all(|one| one.output.is_some());
+    assert_eq!(built, refused.is_empty(), "{text}\n{}", outcome.text());
+    match (built, warned.is_empty()) {
+        (true, true) => "builds".to_owned(),
+        (true, false) => format!("builds, with {}", warned.join(", ")),
+        (false, _) => format!("refused: {}", refused.join(", ")),
+    }
+}
+
+fn names(findings: &[gpuc::diag::Diagnostic], severity: Severity) -> Vec<&'static str> {
+    let found = findings.iter().filter(|found| found.severity == severity);
+    let mut names: Vec<_> = found.map(|found| found.code.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}

@@ -1,0 +1,92 @@
+//! The real `aws`: its parser and its parameter validation take every command.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{argv, other_commands, resources};
+use crate::needs::{self, PYTHON};
+
+/// What `describe-nodegroup` and `describe-cluster` show, as far as commands ask for it.
+fn observed() -> Value {
+    json!({
+        "nodegroup": {
+            "nodegroupArn": "arn:aws:eks:us-east-1:123456789012:nodegroup/c/n/00000000-1111-2222-3333-444444444444",
+            "scalingConfig": {"minSize": 1, "maxSize": 2, "desiredSize": 1},
+            "labels": {"old": "a", "gpuc.dev/pool": "other"},
+            "taints": [{"key": "old", "value": "a", "effect": "NO_SCHEDULE"}, {"key": "bare", "effect": "NO_EXECUTE"}],
+            "tags": {"old": "a", "k8s.io/cluster-autoscaler/node-template/label/old": "b"},
+            "updateConfig": {"maxUnavailable": 1},
+            "resources": {"autoScalingGroups": [{"name": "eks-n"}]},
+        },
+        "cluster": {
+            "arn": "arn:aws:eks:us-east-1:123456789012:cluster/c",
+            "tags": {"old": "a"},
+            "resourcesVpcConfig": {"subnetIds": [], "securityGroupIds": []},
+        },
+    })
+}
+
+#[test]
+#[ignore = "needs GPUC_PYTHON with awscli, and jq"]
+fn aws_takes_every_command() {
+    let python = needs::path(PYTHON);
+    let observed = observed();
+    let mut commands = Vec::new();
+    for (name, resource) in resources("aws") {
+        let made = resource.create.iter().chain(&resource.delete);
+        let made = made
+            .chain([&resource.observe.command])
+            .map(|it| (it, &Value::Null));
+        let changed = resource.fields.iter();
+        let changed = changed.flat_map(|field| field.update.iter().map(|it| (it, &field.want)));
+        for (command, want) in made.chain(changed) {
+            let words = argv(command, &observed, want);
+            let words = words.unwrap_or_else(|| panic!("{name}: jq takes nothing of {command:?}"));
+            commands.push((name.clone(), words));
+        }
+    }
+    commands.extend(other_commands("aws"));
+    let mut seen = BTreeSet::new();
+    commands.retain(|(_, words)| words[0] == "aws" && seen.insert(words.clone()));
+    assert!(commands.len() > 20, "only {} commands", commands.len());
+    let control = [
+        "aws",
+        "eks",
+        "update-nodegroup-config",
+        "--cluster-name",
+        "c",
+    ];
+    let control = control.into_iter().chain([
+        "--nodegroup-name",
+        "n",
+        "--region",
+        "us-east-1",
+        "--labels",
+        r#"{"addLabels":{}}"#,
+    ]);
+    let control: Vec<_> = control.map(str::to_owned).collect();
+    commands.push(("control".to_owned(), control));
+    let words: Vec<_> = commands.iter().map(|(_, words)| words).collect();
+    let answers = needs::python(python.to_str().unwrap(), "aws.py", &[], &json!(words));
+    let refused = commands.iter().zip(answers.as_array().unwrap());
+    let refused = refused.filter(|(_, answer)| {
+        let said = answer["said"].as_str().unwrap();
+        !said.contains("Could not connect to the endpoint URL")
+    });
+    let (control, wrong): (Vec<_>, Vec<_>) = refused
+        .map(|((name, words), answer)| format!("{name}: {}\n  {}", words.join(" "), answer["said"]))
+        .partition(|line| line.starts_with("control:"));
+    assert_eq!(
+        control.len(),
+        1,
+        "aws takes a parameter that EKS does not have"
+    );
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        commands.len(),
+        wrong.join("\n")
+    );
+}

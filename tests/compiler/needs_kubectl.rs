@@ -1,0 +1,92 @@
+//! `kubectl kustomize` builds the manifests of every cluster to exactly the objects that were meant.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::corpus::{Case, cases};
+
+#[test]
+#[ignore = "needs kubectl"]
+fn kustomize_builds_what_was_meant() {
+    let mut seen = BTreeMap::new();
+    for case in cases() {
+        let meant = objects(case);
+        if !meant.is_empty() {
+            let key = serde_json::to_string(&meant).unwrap();
+            seen.entry(key).or_insert((case, meant));
+        }
+    }
+    // The programs run side by side: each waits more than it works.
+    let cases: Vec<_> = seen.into_values().collect();
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let (left, right) = cases.split_at(cases.len() / 2);
+        let runs = [left, right].map(|half| scope.spawn(|| check(half)));
+        runs.into_iter()
+            .flat_map(|run| run.join().unwrap())
+            .collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn check(cases: &[(&Case, Vec<Value>)]) -> Vec<String> {
+    let wrong = cases.iter().filter_map(|(case, meant)| {
+        let built = built(case);
+        (built.as_ref() != Ok(meant)).then(|| {
+            let count = built.as_ref().map_or(0, Vec::len);
+            let error = built.err().unwrap_or_default();
+            format!(
+                "{}: {} objects, not {}: {error}",
+                case.name,
+                count,
+                meant.len()
+            )
+        })
+    });
+    wrong.collect()
+}
+
+fn objects(case: &Case) -> Vec<Value> {
+    let objects = case.plan().objects.iter();
+    let objects = objects.map(|object| serde_json::to_value(&object.node).unwrap());
+    sorted(objects.collect())
+}
+
+/// What kustomize makes of the tree.
+fn built(case: &Case) -> Result<Vec<Value>, String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, file) in case.tree().files() {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, &file.contents).unwrap();
+    }
+    let output = Command::new("kubectl")
+        .arg("kustomize")
+        .arg(folder.path().join("manifests"))
+        .output()
+        .expect("this test needs kubectl");
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    let documents = serde_yaml::Deserializer::from_str(&text);
+    let objects = documents.map(|document| Value::deserialize(document).unwrap());
+    Ok(sorted(objects.collect()))
+}
+
+fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
+    let key = |object: &Value| {
+        let part = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        [
+            part(&object["kind"]),
+            part(&metadata["namespace"]),
+            part(&metadata["name"]),
+        ]
+    };
+    objects.sort_by_key(key);
+    objects
+}

@@ -1,0 +1,164 @@
+//! Every Helm value is one that the pinned chart reads. Helm itself ignores a key that it does not know.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::assert_none;
+use crate::corpus::cases;
+use crate::needs::{self, UPSTREAM};
+
+/// The paths of a chart's values and the type of each default, from its `values-paths.tsv`.
+struct Paths(BTreeMap<String, String>);
+
+impl Paths {
+    fn of(chart: &str) -> Self {
+        let file = format!("charts/{chart}/values-paths.tsv");
+        let text = needs::text(UPSTREAM, &file);
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        let rows = rows.filter_map(|line| line.split_once('\t'));
+        Self(
+            rows.map(|(path, kind)| (path.into(), kind.into()))
+                .collect(),
+        )
+    }
+
+    /// The paths of a value that the chart does not have.
+    fn unknown(&self, value: &Value, path: &str) -> Vec<String> {
+        let kind = if path.is_empty() {
+            Some("map")
+        } else {
+            self.0.get(path).map(String::as_str)
+        };
+        let Some(kind) = kind else {
+            return vec![path.to_owned()];
+        };
+        // A list or an open mapping is handed on to Kubernetes or to the program as it is, as is what has no default.
+        let Value::Object(fields) = value else {
+            return Vec::new();
+        };
+        if kind != "map" || self.is_leaf(path) {
+            return Vec::new();
+        }
+        let child = |key: &str| match path {
+            "" => key.to_owned(),
+            path => format!("{path}/{key}"),
+        };
+        let fields = fields.iter();
+        fields
+            .flat_map(|(key, value)| self.unknown(value, &child(key)))
+            .collect()
+    }
+
+    /// Whether the chart says nothing of what is below.
+    fn is_leaf(&self, path: &str) -> bool {
+        let below = format!("{path}/");
+        !path.is_empty() && !self.0.keys().any(|path| path.starts_with(&below))
+    }
+}
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn charts_know_every_key() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for case in cases() {
+        for release in &case.plan().releases {
+            seen += 1;
+            let paths = Paths::of(release.chart.name);
+            let mut values = serde_json::to_value(&release.values).unwrap();
+            for path in paths.unknown(&values, "") {
+                wrong.push(format!("{}: {}: no {path}", case.name, release.chart.name));
+            }
+            values["config"]["default2"] = json!("a");
+            assert_eq!(paths.unknown(&values, ""), ["config/default2"]);
+        }
+    }
+    assert!(seen > 3, "only {seen} releases were looked at");
+    assert_none(&wrong);
+}
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn charts_are_pinned_to_the_version_that_was_looked_at() {
+    for chart in gpuc::chart::CHARTS {
+        let file = format!("charts/{}/Chart.yaml", chart.name);
+        let text = needs::text(UPSTREAM, &file);
+        let description: Value = serde_yaml::from_str(&text).unwrap();
+        assert_eq!(description["name"], chart.name);
+        assert_eq!(description["version"], chart.version, "{}", chart.name);
+    }
+}
+
+/// What NVIDIA's device plugin reads of its configuration file, `*` for the items of a list: it ignores everything else
+/// without a word. NVIDIA/k8s-device-plugin `api/config/v1/{config,flags,replicas,sharing}.go` @v0.20.0.
+const PLUGIN_KEYS: &[&str] = &[
+    "flags/migStrategy",
+    "flags/plugin/deviceListStrategy",
+    "sharing/mps/failRequestsGreaterThanOne",
+    "sharing/mps/renameByDefault",
+    "sharing/mps/resources/*/name",
+    "sharing/mps/resources/*/replicas",
+    "sharing/timeSlicing/failRequestsGreaterThanOne",
+    "sharing/timeSlicing/renameByDefault",
+    "sharing/timeSlicing/resources/*/name",
+    "sharing/timeSlicing/resources/*/replicas",
+    "version",
+];
+
+#[test]
+fn the_plugin_reads_every_key_of_its_configuration() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for case in cases() {
+        let releases = case.plan().releases.iter();
+        for release in releases.filter(|it| it.chart.name == "nvidia-device-plugin") {
+            let values = serde_json::to_value(&release.values).unwrap();
+            let configs = values["config"]["map"].as_object();
+            for (name, text) in configs.into_iter().flatten() {
+                seen += 1;
+                let config: Value = serde_yaml::from_str(text.as_str().unwrap()).unwrap();
+                for path in leaves(&config, "") {
+                    if !PLUGIN_KEYS.contains(&path.as_str()) {
+                        wrong.push(format!("{}: {name}: {path}", case.name));
+                    }
+                }
+                // config.go: neither without a list of resources, nor fewer than two replicas.
+                let sharing = config["sharing"].as_object().unwrap();
+                assert_eq!(sharing.len(), 1, "{}: {name}", case.name);
+                for way in sharing.values() {
+                    let resources = way["resources"].as_array().unwrap();
+                    assert!(!resources.is_empty(), "{}: {name}", case.name);
+                    let replicas = resources.iter().map(|it| it["replicas"].as_u64());
+                    assert!(
+                        replicas.into_iter().all(|it| it >= Some(2)),
+                        "{}",
+                        case.name
+                    );
+                }
+            }
+        }
+    }
+    assert!(seen > 3, "only {seen} configurations were looked at");
+    assert_none(&wrong);
+    let mistake = json!({"sharing": {"mig": {"strategy": "mixed"}}});
+    assert_eq!(leaves(&mistake, ""), ["sharing/mig/strategy"]);
+    assert!(!PLUGIN_KEYS.contains(&"sharing/mig/strategy"));
+}
+
+/// The paths of everything that is neither a mapping nor a list.
+fn leaves(value: &Value, path: &str) -> Vec<String> {
+    let child = |key: &str| match path {
+        "" => key.to_owned(),
+        path => format!("{path}/{key}"),
+    };
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(key, value)| leaves(value, &child(key)))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .flat_map(|item| leaves(item, &child("*")))
+            .collect(),
+        _ => vec![path.to_owned()],
+    }
+}

@@ -1,0 +1,123 @@
+//! Every object is one that Kubernetes takes: by its strict JSON schema, unknown fields refused.
+
+use std::collections::BTreeMap;
+
+use jsonschema::{Registry, Validator};
+use serde_json::{Value, json};
+
+use super::assert_none;
+use crate::corpus::cases;
+use crate::needs::{self, PYTHON, UPSTREAM};
+
+const DEFINITIONS: &str = "https://kubernetes.invalid/_definitions.json";
+
+/// Every object of every case, with where it comes from; each different one once.
+fn objects() -> Vec<(String, Value)> {
+    let mut objects = BTreeMap::new();
+    for case in cases() {
+        for object in &case.plan().objects {
+            let value = serde_json::to_value(&object.node).unwrap();
+            let name = format!("{}: {:?}", case.name, object.identity);
+            objects.entry(value.to_string()).or_insert((name, value));
+        }
+    }
+    objects.into_values().collect()
+}
+
+/// The objects, and one with a misspelt field, which must be found.
+fn with_a_mistake() -> Vec<(String, Value)> {
+    let mut objects = objects();
+    let is_daemon_set = |value: &Value| value["kind"] == "DaemonSet";
+    let daemon_set = objects.iter().find(|(_, value)| is_daemon_set(value));
+    let mut wrong = daemon_set.unwrap().1.clone();
+    wrong["spec"]["template"]["spec"]["tolerationz"] = json!([]);
+    objects.push((MISTAKE.to_owned(), wrong));
+    objects
+}
+
+const MISTAKE: &str = "the mistake";
+
+/// Kubernetes' definitions by kind: `apps/v1 DaemonSet` to the name of its definition.
+fn definitions(schema: &Value) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        let kinds = definition["x-kubernetes-group-version-kind"].as_array();
+        for kind in kinds.into_iter().flatten() {
+            let part = |key: &str| kind[key].as_str().unwrap_or_default().to_owned();
+            let version = match part("group").as_str() {
+                "" => part("version"),
+                group => format!("{group}/{}", part("version")),
+            };
+            names.insert(format!("{version} {}", part("kind")), name.clone());
+        }
+    }
+    names
+}
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn objects_are_what_kubernetes_schema_says() {
+    let mut schema = needs::json(UPSTREAM, "kubernetes/_definitions.json");
+    schema["$id"] = json!(DEFINITIONS);
+    let names = definitions(&schema);
+    let registry = Registry::new().add(DEFINITIONS, &schema).unwrap();
+    let registry = registry.prepare().unwrap();
+    let mut validators: BTreeMap<String, Validator> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (name, value) in with_a_mistake() {
+        let part = |key: &str| value[key].as_str().unwrap().to_owned();
+        let kind = format!("{} {}", part("apiVersion"), part("kind"));
+        let definition = names.get(&kind);
+        let definition = definition.unwrap_or_else(|| panic!("Kubernetes has no {kind}"));
+        let validator = validators.entry(kind).or_insert_with(|| {
+            let root = json!({"$ref": format!("{DEFINITIONS}#/$defs/{definition}")});
+            let options = jsonschema::options().with_registry(&registry);
+            options.build(&root).unwrap()
+        });
+        let errors = validator.iter_errors(&value);
+        wrong.extend(errors.map(|error| format!("{name}: {}: {error}", error.instance_path())));
+    }
+    let (mistakes, wrong): (Vec<_>, Vec<_>) = wrong
+        .into_iter()
+        .partition(|line: &String| line.starts_with(MISTAKE));
+    assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+    assert!(mistakes[0].contains("tolerationz"), "{mistakes:?}");
+    assert_none(&wrong);
+}
+
+/// The oldest version that gpuc supports and the newest that the package knows.
+const VERSIONS: &[&str] = &["1.33", "1.37"];
+
+#[test]
+#[ignore = "needs GPUC_PYTHON with kubernetes-validate"]
+fn kubernetes_validate_takes_every_object() {
+    let objects = with_a_mistake();
+    let values: Vec<_> = objects.iter().map(|(_, value)| value).collect();
+    let input = json!({"versions": VERSIONS, "objects": values});
+    let python = needs::path(PYTHON);
+    let answer = needs::python(
+        python.to_str().unwrap(),
+        "kubernetes_objects.py",
+        &[],
+        &input,
+    );
+    let mut wrong = Vec::new();
+    let mut mistakes = 0;
+    for error in answer.as_array().unwrap() {
+        let name = &objects[usize::try_from(error["object"].as_u64().unwrap()).unwrap()].0;
+        if name == MISTAKE {
+            mistakes += 1;
+        } else {
+            wrong.push(format!(
+                "{name}: {}: {}",
+                error["version"], error["message"]
+            ));
+        }
+    }
+    assert_eq!(
+        mistakes,
+        VERSIONS.len(),
+        "the mistake is not found in each version"
+    );
+    assert_none(&wrong);
+}

@@ -1,0 +1,21 @@
+//! What gpuc writes and knows, held against schemas, charts and tables that others wrote.
+
+mod catalog;
+mod eksctl;
+mod helm;
+mod kubernetes;
+mod mutability;
+mod yaml_1_1;
+
+use std::fmt::Display;
+
+/// Fails with everything that is wrong, a line each.
+fn assert_none(wrong: &[impl Display]) {
+    let lines: Vec<_> = wrong.iter().take(40).map(ToString::to_string).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} findings:\n{}",
+        wrong.len(),
+        lines.join("\n")
+    );
+}

@@ -1,0 +1,222 @@
+//! What becomes of a change is what the clouds make of it: nothing is changed in place that only a new pool can have,
+//! and nothing asks for a new pool that could be changed.
+
+use std::collections::BTreeSet;
+
+use gpuc::cloud::CLOUDS;
+use gpuc::plan::Change;
+use serde_json::Value;
+
+use super::assert_none;
+use crate::needs::{self, FACTS};
+
+/// A field of ours, and what the facts call it: a `field` of theirs and, where clouds differ, a part of it.
+struct Row {
+    cloud: &'static str,
+    kind: &'static str,
+    field: &'static str,
+    fact: Fact,
+}
+
+enum Fact {
+    /// A row of `fields`.
+    Pool(&'static str),
+    /// A part of a row of `fields`.
+    Part(&'static str, &'static str),
+    /// The facts do not speak of it, or gpuc is stricter: why.
+    Own(&'static str),
+}
+
+use Fact::{Own, Part, Pool};
+
+const fn row(cloud: &'static str, kind: &'static str, field: &'static str, fact: Fact) -> Row {
+    Row {
+        cloud,
+        kind,
+        field,
+        fact,
+    }
+}
+
+const NODE_GROUP: &str = "EKS node group";
+const GKE_POOL: &str = "GKE node pool";
+const AKS_POOL: &str = "AKS node pool";
+const CAREFUL: &str = "the facts advise a new pool where what a cloud allows is not documented";
+const CLUSTER_FACTS: &str = "the facts have no row for it";
+
+/// Every field of every kind of resource that clouds make.
+#[rustfmt::skip] // One row a line.
+const ROWS: &[Row] = &[
+    row("eks", NODE_GROUP, "machine type", Pool("machine_type")),
+    row("eks", NODE_GROUP, "node image", Pool("os_image_ami_family")),
+    row("eks", NODE_GROUP, "zones or subnets", Pool("zones_locations")),
+    row("eks", NODE_GROUP, "capacity", Pool("spot_priority")),
+    row("eks", NODE_GROUP, "capacity reservation", Pool("capacity_reservation")),
+    row("eks", NODE_GROUP, "disk size in GiB", Pool("disk_type_size")),
+    row("eks", NODE_GROUP, "EFA", Pool("efa_or_fast_network")),
+    row("eks", NODE_GROUP, "placement group", Pool("placement_policy")),
+    row("eks", NODE_GROUP, "most pods on a node", Pool("max_pods")),
+    row("eks", NODE_GROUP, "Kubernetes version of the image", Own("an image that EKS does not make has no update of its own")),
+    row("eks", NODE_GROUP, "labels", Pool("node_labels")),
+    row("eks", NODE_GROUP, "taints", Pool("node_taints")),
+    row("eks", NODE_GROUP, "tags", Pool("cloud_tags_labels")),
+    row("eks", NODE_GROUP, "the autoscaler's picture of a node", Pool("cloud_tags_labels")),
+    row("eks", NODE_GROUP, "nodes that may be missing during an upgrade", Pool("upgrade_settings")),
+    row("eks", NODE_GROUP, "number of nodes", Pool("desired_nodes")),
+    row("eks", NODE_GROUP, "Kubernetes version", Pool("kubernetes_version_nodes")),
+
+    row("eks", "EKS cluster", "VPC", Own("\"VPC cannot change\", cluster_fields")),
+    row("eks", "EKS cluster", "VPC range", Own("as the VPC")),
+    row("eks", "EKS cluster", "zones", Own("eksctl makes no subnets later")),
+    row("eks", "EKS cluster", "API server's endpoint", Own("update-cluster-config, cluster_fields")),
+    row("eks", "EKS cluster", "subnets", Own("update-cluster-config, cluster_fields")),
+    row("eks", "EKS cluster", "security groups", Own("update-cluster-config, cluster_fields")),
+    row("eks", "EKS cluster", "tags", Own("tag-resource")),
+    row("eks", "EKS cluster", "Kubernetes version", Pool("kubernetes_version_control_plane")),
+
+    row("gke", GKE_POOL, "machine type", Pool("machine_type")),
+    row("gke", GKE_POOL, "GPUs", Own(CAREFUL)),
+    row("gke", GKE_POOL, "GPU driver and sharing", Pool("gpu_driver_version")),
+    row("gke", GKE_POOL, "local SSDs", Pool("local_ssd")),
+    row("gke", GKE_POOL, "spot capacity", Pool("spot_priority")),
+    row("gke", GKE_POOL, "reservation", Pool("capacity_reservation")),
+    row("gke", GKE_POOL, "placement", Pool("placement_policy")),
+    row("gke", GKE_POOL, "most pods on a node", Pool("max_pods")),
+    row("gke", GKE_POOL, "node image", Pool("os_image_ami_family")),
+    row("gke", GKE_POOL, "boot disk size", Pool("disk_type_size")),
+    row("gke", GKE_POOL, "metadata that pods see", Own("\"recreates nodes\", cluster_fields")),
+    row("gke", GKE_POOL, "resource labels", Part("cloud_tags_labels", "resource_labels")),
+    row("gke", GKE_POOL, "autoscaling", Pool("min_max_nodes")),
+    row("gke", GKE_POOL, "node labels", Pool("node_labels")),
+    row("gke", GKE_POOL, "taints", Pool("node_taints")),
+    row("gke", GKE_POOL, "upgrade settings", Pool("upgrade_settings")),
+    row("gke", GKE_POOL, "upgrades and repairs by GKE", Own("--enable-autorepair and --enable-autoupgrade, general")),
+    row("gke", GKE_POOL, "zones", Pool("zones_locations")),
+    row("gke", GKE_POOL, "nodes in each zone", Pool("desired_nodes")),
+
+    row("gke", "GKE cluster", "network", Own(CLUSTER_FACTS)),
+    row("gke", "GKE cluster", "subnetwork", Own(CLUSTER_FACTS)),
+    row("gke", "GKE cluster", "private nodes", Own(CLUSTER_FACTS)),
+    row("gke", "GKE cluster", "release channel", Own("in-place, cluster_fields")),
+    row("gke", "GKE cluster", "Kubernetes version of the control plane", Pool("kubernetes_version_control_plane")),
+    row("gke", "GKE cluster", "workload identity", Own("in-place, cluster_fields")),
+    row("gke", "GKE cluster", "resource labels", Own("clusters update --update-labels does not roll, cloud_tags_labels")),
+    row("gke", "GKE cluster's first pool", "first pool", Own("gpuc's own")),
+
+    row("aks", AKS_POOL, "VM size", Pool("machine_type")),
+    row("aks", AKS_POOL, "priority", Pool("spot_priority")),
+    row("aks", AKS_POOL, "eviction policy", Pool("spot_priority")),
+    row("aks", AKS_POOL, "highest spot price", Pool("spot_priority")),
+    row("aks", AKS_POOL, "zones", Pool("zones_locations")),
+    row("aks", AKS_POOL, "subnet", Pool("pool_name_or_subnet")),
+    row("aks", AKS_POOL, "capacity reservation group", Pool("capacity_reservation")),
+    row("aks", AKS_POOL, "proximity placement group", Pool("placement_policy")),
+    row("aks", AKS_POOL, "disk size", Pool("disk_type_size")),
+    row("aks", AKS_POOL, "pods on a node", Pool("max_pods")),
+    row("aks", AKS_POOL, "GPU driver", Pool("gpu_driver_version")),
+    row("aks", AKS_POOL, "GPU instance profile", Pool("mig_partition_size")),
+    row("aks", AKS_POOL, "operating system", Pool("os_image_ami_family")),
+    row("aks", AKS_POOL, "Kubernetes version", Pool("kubernetes_version_nodes")),
+    row("aks", AKS_POOL, "mode", Own("az aks nodepool update --mode")),
+    row("aks", AKS_POOL, "autoscaling", Pool("min_max_nodes")),
+    row("aks", AKS_POOL, "nodes", Pool("desired_nodes")),
+    row("aks", AKS_POOL, "labels", Pool("node_labels")),
+    row("aks", AKS_POOL, "taints", Pool("node_taints")),
+    row("aks", AKS_POOL, "tags", Pool("cloud_tags_labels")),
+    row("aks", AKS_POOL, "surge of an upgrade", Pool("upgrade_settings")),
+    row("aks", AKS_POOL, "nodes missing in an upgrade", Pool("upgrade_settings")),
+
+    row("aks", "AKS cluster", "location", Own("replace, cluster_fields")),
+    row("aks", "AKS cluster", "network", Own("\"reimages nodes\", cluster_fields: left to people")),
+    row("aks", "AKS cluster", "private API server", Own(CLUSTER_FACTS)),
+    row("aks", "AKS cluster", "Kubernetes version", Pool("kubernetes_version_control_plane")),
+    row("aks", "AKS cluster", "tier", Own(CLUSTER_FACTS)),
+    row("aks", "AKS cluster", "OIDC issuer", Own(CLUSTER_FACTS)),
+    row("aks", "AKS cluster", "workload identity", Own(CLUSTER_FACTS)),
+    row("aks", "AKS cluster", "tags", Own("in-place, cluster_fields")),
+];
+
+/// What the facts call our clouds; hosts of one's own have no resources in a cloud.
+const CLOUD_NAMES: &[(&str, &str)] = &[("aws", "eks"), ("gcp", "gke"), ("azure", "aks")];
+
+/// What of ours a word of the facts allows. A new pool is always safe where the facts say that only new nodes have the
+/// new value: the old ones would stay as they are.
+fn allowed(word: &str, change: &Change) -> bool {
+    matches!(
+        (word, change),
+        ("in-place", Change::InPlace)
+            | ("rolls", Change::Rolls { .. })
+            | ("resize", Change::Resizes)
+            | ("replace" | "new-nodes-only", Change::Replaces { .. })
+    )
+}
+
+#[test]
+#[ignore = "needs GPUC_FACTS"]
+fn changes_are_what_the_clouds_make_of_them() {
+    let facts: Value = serde_yaml::from_str(&needs::text(FACTS, "mutability.yaml")).unwrap();
+    let facts = facts["fields"].as_array().unwrap();
+    let mut wrong = Vec::new();
+    let mut used = BTreeSet::new();
+    for cloud in CLOUDS {
+        let key = cloud.facts().key;
+        let Some((_, name)) = CLOUD_NAMES.iter().find(|names| names.0 == key) else {
+            continue;
+        };
+        for kind in cloud.resources() {
+            for field in kind.fields {
+                let row = ROWS.iter().enumerate().find(|(_, row)| {
+                    (row.cloud, row.kind, row.field) == (*name, kind.name, field.name)
+                });
+                let Some((index, row)) = row else {
+                    wrong.push(format!("{}: {} has no row in ROWS", kind.name, field.name));
+                    continue;
+                };
+                used.insert(index);
+                let (fact, part) = match row.fact {
+                    Pool(fact) => (fact, None),
+                    Part(fact, part) => (fact, Some(part)),
+                    Own(reason) => {
+                        assert!(!reason.is_empty());
+                        continue;
+                    }
+                };
+                let facts = facts.iter().find(|it| it["field"] == fact);
+                let facts = facts.unwrap_or_else(|| panic!("the facts have no {fact}"));
+                let said = match part {
+                    None => &facts[row.cloud]["change"],
+                    Some(part) => &facts[row.cloud][part]["change"],
+                };
+                let said = said.as_str().unwrap_or("nothing");
+                // Two rows of one name: GKE changes a machine without GPUs, and only that.
+                let twin = kind
+                    .fields
+                    .iter()
+                    .filter(|it| it.name == field.name)
+                    .count()
+                    > 1;
+                let stricter = twin && matches!(field.change, Change::Replaces { .. });
+                if !allowed(said, &field.change) && !stricter {
+                    wrong.push(format!(
+                        "{}: {} is {:?}, the facts say {said} ({fact})",
+                        kind.name, field.name, field.change
+                    ));
+                }
+            }
+        }
+    }
+    for (index, row) in ROWS.iter().enumerate() {
+        if !used.contains(&index) {
+            wrong.push(format!("{}: there is no {}", row.kind, row.field));
+        }
+    }
+    assert_none(&wrong);
+}
+
+#[test]
+fn a_change_in_place_of_what_must_be_replaced_is_found() {
+    assert!(!allowed("replace", &Change::InPlace));
+    assert!(!allowed("in-place", &Change::Replaces { reason: "" }));
+    assert!(!allowed("rolls", &Change::InPlace));
+    assert!(allowed("rolls", &Change::Rolls { reason: "" }));
+}

@@ -1,0 +1,58 @@
+//! Readers of YAML 1.1, which kubectl and Helm are, read in every file what was meant.
+
+use std::collections::BTreeMap;
+
+use gpuc::node::Node;
+use gpuc::plan::Contents;
+use serde_json::{Value, json};
+
+use super::assert_none;
+use crate::corpus::{Case, cases};
+use crate::needs::{self, PYTHON};
+
+#[test]
+#[ignore = "needs GPUC_PYTHON with PyYAML"]
+fn pyyaml_reads_what_was_meant() {
+    // Each different text once, with what was meant by it and where it is.
+    let mut meant = BTreeMap::new();
+    for case in cases() {
+        for node in nodes(case) {
+            let value = serde_json::to_value(node).unwrap();
+            meant.insert(gpuc::yaml::to_yaml(node), (case.name.clone(), value));
+        }
+        let files = case.tree().files();
+        for (path, file) in files.filter(|(path, _)| path.ends_with(".yaml")) {
+            // A reader of YAML 1.2 words alone reads what the writer meant.
+            let value: Value = serde_yaml::from_str(&file.contents).unwrap();
+            let name = format!("{}: {path}", case.name);
+            meant.insert(file.contents.clone(), (name, value));
+        }
+    }
+    let control = "on: no\n".to_owned();
+    meant.insert(control.clone(), ("control".into(), json!({"on": "no"})));
+    let texts: Vec<_> = meant.keys().collect();
+    let python = needs::path(PYTHON);
+    let python = python.to_str().unwrap();
+    let read = needs::python(python, "yaml_1_1.py", &[], &json!(texts));
+    let pairs = meant.iter().zip(read.as_array().unwrap());
+    let (control, wrong): (Vec<_>, Vec<_>) = pairs
+        .filter(|((_, (_, meant)), read)| meant != *read)
+        .map(|((text, (name, meant)), read)| (text, format!("{name}: {meant} is read as {read}")))
+        .partition(|(text, _)| **text == control);
+    assert_eq!(control.len(), 1, "PyYAML reads `no` as text");
+    let wrong: Vec<_> = wrong.into_iter().map(|(_, line)| line).collect();
+    assert_none(&wrong);
+}
+
+/// Everything of a case that becomes a YAML file.
+fn nodes(case: &Case) -> impl Iterator<Item = &Node> {
+    let plan = case.plan();
+    let objects = plan.objects.iter().map(|object| &object.node);
+    let values = plan.releases.iter().map(|release| &release.values);
+    let files = plan.provisioning.files.iter();
+    let files = files.filter_map(|file| match &file.contents {
+        Contents::Yaml(node) => Some(node),
+        _ => None,
+    });
+    objects.chain(values).chain(files)
+}

@@ -1,0 +1,218 @@
+//! What holds for every input, looked for among random ones. `fuzz/` looks longer, for the same promises.
+
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use rayon::prelude::*;
+
+use crate::corpus::promises;
+use crate::golden::examples;
+use crate::support::{Outcome, compile_text, repository};
+
+/// What nobody expects to stand in a file.
+const HOSTILE: &[&str] = &[
+    "",
+    "~",
+    "!!binary aGk=",
+    "!!set {a, b}",
+    "!<tag:example.com,2000:x> y",
+    "*nowhere",
+    "&a [*a]",
+    "<<: {a: 1}",
+    "\u{202e}reversed",
+    "e\u{301}\u{feff}",
+    "\"\\0\\x1b[31m\\u2028\"",
+    "'; rm -rf / #",
+    "\"$(reboot) `reboot` ${HOME}\"",
+    "\"../../../etc/passwd\"",
+    "-1",
+    "1e400",
+    "0x7fffffffffffffff",
+    "99999999999999999999999999999999999999999",
+    "4294967295",
+    "1.34",
+    "2024-02-30",
+    "on",
+    "[]",
+    "{}",
+    "[[[[[[[[]]]]]]]]",
+    "{? [a, b] : c}",
+    "|\n  more\n than one\n",
+    "\t",
+    "---\nkind: GpuCluster",
+    "\"line\\nline\"",
+];
+
+fn texts() -> Vec<String> {
+    let paths = examples().into_values().flatten();
+    let texts = paths.map(|path| std::fs::read_to_string(repository().join(path)).unwrap());
+    texts.collect()
+}
+
+/// One change to a text.
+#[derive(Clone, Debug)]
+enum Change {
+    Delete(prop::sample::Index),
+    Repeat(prop::sample::Index),
+    Swap(prop::sample::Index, prop::sample::Index),
+    Indent(prop::sample::Index),
+    Replace(prop::sample::Index, String),
+    Cut(prop::sample::Index),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let hostile = prop_oneof![
+        8 => prop::sample::select(HOSTILE).prop_map(str::to_owned),
+        1 => "\\PC{0,20}",
+        1 => Just("x".repeat(100_000)),
+        1 => any::<i64>().prop_map(|number| number.to_string()),
+    ];
+    let place = any::<prop::sample::Index>;
+    prop_oneof![
+        2 => place().prop_map(Change::Delete),
+        1 => place().prop_map(Change::Repeat),
+        1 => (place(), place()).prop_map(|(one, other)| Change::Swap(one, other)),
+        1 => place().prop_map(Change::Indent),
+        6 => (place(), hostile).prop_map(|(place, text)| Change::Replace(place, text)),
+        1 => place().prop_map(Change::Cut),
+    ]
+}
+
+fn changed(text: &str, changes: &[Change]) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for change in changes {
+        if lines.is_empty() {
+            break;
+        }
+        let count = lines.len();
+        match change {
+            Change::Delete(place) => drop(lines.remove(place.index(count))),
+            Change::Repeat(place) => {
+                let line = lines[place.index(count)].clone();
+                lines.insert(place.index(count), line);
+            }
+            Change::Swap(one, other) => lines.swap(one.index(count), other.index(count)),
+            Change::Indent(place) => lines[place.index(count)].insert(0, ' '),
+            Change::Replace(place, with) => replace_scalar(&mut lines, place, with),
+            Change::Cut(place) => {
+                let line = &mut lines[place.index(count)];
+                let middle = line.chars().count() / 2;
+                *line = line.chars().take(middle).collect();
+            }
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Puts something else where a value stands: after a colon, up to a comma or bracket.
+fn replace_scalar(lines: &mut [String], place: &prop::sample::Index, with: &str) {
+    let starts = lines.iter().enumerate().flat_map(|(number, line)| {
+        let after = line.match_indices(": ").map(|(at, found)| at + found.len());
+        after.map(move |at| (number, at)).collect::<Vec<_>>()
+    });
+    let starts: Vec<(usize, usize)> = starts.collect();
+    if starts.is_empty() {
+        return;
+    }
+    let (number, start) = starts[place.index(starts.len())];
+    let line = &mut lines[number];
+    let end = line[start..].find([',', '}', ']']);
+    let end = end.map_or(line.len(), |end| start + end);
+    line.replace_range(start..end, with);
+}
+
+fn few(cases: u32) -> Config {
+    Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(few(400))]
+
+    #[test]
+    fn any_text_builds_or_is_complained_of(text in "(\\PC|[\\n\\t :{}\\[\\],&*!|>#'\"%@-]){0,200}") {
+        promises::parse(text.as_bytes());
+        promises::compile(text.as_bytes());
+    }
+
+    #[test]
+    fn any_bytes_do(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        promises::parse(&bytes);
+        promises::compile(&bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(few(250))]
+
+    #[test]
+    fn examples_with_something_broken_do(
+        text in prop::sample::select(texts()),
+        changes in prop::collection::vec(change(), 1..4),
+    ) {
+        let text = changed(&text, &changes);
+        promises::parse(text.as_bytes());
+        promises::compile(text.as_bytes());
+    }
+
+    #[test]
+    fn the_same_text_makes_the_same_bytes_and_findings(
+        text in prop::sample::select(texts()),
+        changes in prop::collection::vec(change(), 0..2),
+    ) {
+        let text = changed(&text, &changes);
+        let (one, other) = (compile_text(&text), compile_text(&text));
+        prop_assert_eq!(one.files(), other.files());
+        prop_assert_eq!(one.text(), other.text());
+    }
+}
+
+/// Codes of findings, each as often as it is found.
+fn codes(outcome: &Outcome) -> Vec<&'static str> {
+    let mut codes: Vec<_> = outcome.findings.iter().map(|found| found.code.id).collect();
+    codes.sort_unstable();
+    codes
+}
+
+/// A pool's mistakes are its own, wherever it stands in the list.
+#[test]
+fn the_order_of_pools_changes_no_finding() {
+    const HEAD: &str = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\nkubernetes: {version: \
+                        \"1.34\"}\ncloud: {aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}\n\
+                        stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}\nnodePools:\n";
+    let mut pools = vec![
+        "  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}\n",
+        "  - {name: a, machine: p4d.24xlarge, nodes: {count: 1}, sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.10gb, count: 9}]}]}}}\n",
+        "  - {name: b, machine: g6.xlarge, nodes: {min: 3, max: 1}}\n",
+        "  - {name: c, machine: g6.xlrge, nodes: {count: 1}, labels: {kubernetes.io/os: linux}}\n",
+        "  - {name: d, machine: g6.xlarge, nodes: {min: 0, max: 2}, taints: [{key: a b, effect: NoSchedule}]}\n",
+    ];
+    let wanted = codes(&compile_text(&(HEAD.to_owned() + &pools.concat())));
+    assert!(wanted.len() > 4, "{wanted:?}");
+    for _ in 0..pools.len() {
+        pools.rotate_left(1);
+        let found = codes(&compile_text(&(HEAD.to_owned() + &pools.concat())));
+        assert_eq!(found, wanted, "{pools:?}");
+        pools.swap(0, 2);
+        let found = codes(&compile_text(&(HEAD.to_owned() + &pools.concat())));
+        assert_eq!(found, wanted, "{pools:?}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_show() {
+    let texts = texts();
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| {
+            let outcomes = texts.par_iter().map(|text| {
+                let outcome = compile_text(text);
+                (outcome.files(), outcome.text())
+            });
+            outcomes.collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(with(1), with(8));
+}

@@ -1,0 +1,145 @@
+"""Runs Azure CLI commands in one process, against an Azure that is a dictionary on loopback.
+
+In: {"offline": path of az_offline.py, "steps": [{"argv": [...], "exists": bool}]}. `exists` says whether what the
+command speaks of is there before anybody made it. Out: for each step {"code", "said", "answer", "requests"}.
+"""
+
+import base64
+import contextlib
+import http.server
+import io
+import json
+import os
+import runpy
+import sys
+import tempfile
+import threading
+
+given = json.load(sys.stdin)
+os.environ["AZURE_CONFIG_DIR"] = tempfile.mkdtemp()
+os.environ["KUBECONFIG"] = os.path.join(os.environ["AZURE_CONFIG_DIR"], "kubeconfig")
+stored, requests, step = {}, [], {}
+
+KUBECONFIG = b"""apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://127.0.0.1"}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+users: [{name: u, user: {token: t}}]
+current-context: c
+"""
+
+
+def pool(path):
+    """What Azure would show of a pool that this run did not make."""
+    argv = step["argv"]
+    on = any(flag in argv for flag in ("--update-cluster-autoscaler", "--disable-cluster-autoscaler"))
+    properties = {
+        "count": 99,
+        "vmSize": "Standard_D4s_v5",
+        "mode": "User",
+        "osType": "Linux",
+        "type": "VirtualMachineScaleSets",
+        "orchestratorVersion": "1.32",
+        "currentOrchestratorVersion": "1.32.1",
+        "enableAutoScaling": on,
+        "provisioningState": "Succeeded",
+        **({"minCount": 1, "maxCount": 100} if on else {}),
+    }
+    return {"id": path, "name": path.rsplit("/", 1)[1], "properties": properties}
+
+
+def cluster(path):
+    """What Azure would show of a cluster that this run did not make."""
+    return {
+        "id": path,
+        "name": path.rsplit("/", 1)[1],
+        "location": "westeurope",
+        "sku": {"name": "Base", "tier": "Free"},
+        "identity": {"type": "SystemAssigned"},
+        "properties": {
+            "kubernetesVersion": "1.32",
+            "currentKubernetesVersion": "1.32.1",
+            "provisioningState": "Succeeded",
+            "networkProfile": {"networkPlugin": "azure", "networkPluginMode": "overlay"},
+            "agentPoolProfiles": [{**pool(path + "/agentPools/system")["properties"], "name": "system"}],
+        },
+    }
+
+
+def look(path):
+    if path in stored:
+        return stored[path]
+    parts = path.split("/")
+    kind = parts[-2].lower() if len(parts) > 1 else ""
+    if not step["exists"] and kind != "resourcegroups":
+        return None
+    if kind == "agentpools":
+        return pool(path)
+    if kind == "managedclusters":
+        return cluster(path)
+    if kind == "resourcegroups":
+        return {"id": path, "name": parts[-1], "location": "westeurope"}
+    return {"value": []}
+
+
+class Azure(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def handle_any(self):
+        size = int(self.headers.get("content-length") or 0)
+        body = self.rfile.read(size).decode()
+        path = self.path.split("?")[0]
+        if self.command != "GET":
+            requests.append({"method": self.command, "path": path, "body": json.loads(body) if body else None})
+        code, answer = 200, {}
+        if self.command == "PUT":
+            answer = {"id": path, "name": path.rsplit("/", 1)[1], **json.loads(body)}
+            answer.setdefault("properties", {})["provisioningState"] = "Succeeded"
+            stored[path] = answer
+        elif self.command == "POST" and "Credential" in path:
+            answer = {"kubeconfigs": [{"name": "c", "value": base64.b64encode(KUBECONFIG).decode()}]}
+        elif self.command == "GET" and path.endswith("/agentPools"):
+            names = [argument for flag, argument in zip(step["argv"], step["argv"][1:]) if flag == "--name"]
+            answer = {"value": [pool(f"{path}/{name}") for name in names] if step["exists"] else []}
+        elif self.command == "GET":
+            answer = look(path)
+            if answer is None:
+                code, answer = 404, {"error": {"code": "ResourceNotFound", "message": "not found"}}
+        text = json.dumps(answer).encode()
+        self.send_response(code)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_any
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Azure)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+
+# The login that is no login: it stays in place after the command that comes with it has run.
+arguments, sys.argv = sys.argv, ["az", "version"]
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    runpy.run_path(given["offline"])
+sys.argv = arguments
+
+from azure.cli.core import get_default_cli  # noqa: E402
+
+answers = []
+for step in given["steps"]:
+    requests.clear()
+    out, said = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
+        cli = get_default_cli()
+        cli.cloud.endpoints.resource_manager = f"http://127.0.0.1:{server.server_port}"
+        try:
+            code = cli.invoke(step["argv"][1:], out_file=out)
+        except SystemExit as end:
+            code = end.code
+        except Exception as error:  # noqa: BLE001 a crash of the CLI is an answer too
+            code = repr(error)
+    answer = {"code": code, "said": said.getvalue(), "answer": out.getvalue(), "requests": list(requests)}
+    answers.append(answer)
+json.dump(answers, sys.stdout)

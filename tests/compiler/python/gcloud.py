@@ -1,0 +1,117 @@
+"""Runs gcloud commands in one process, against a GKE that is a dictionary on loopback.
+
+In: [{"argv": [...], "exists": bool}]. `exists` says whether the pool or cluster that the command speaks of is there
+before anybody made it. Out: for each step {"code", "said", "answer", "requests"}.
+"""
+
+import contextlib
+import http.server
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+
+given = json.load(sys.stdin)
+root = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("gcloud"))))
+sys.path[:0] = [f"{root}/lib", f"{root}/lib/third_party"]
+stored, requests, step = {}, [], {}
+
+
+def pool(name):
+    return {"name": name, "config": {"machineType": "e2-medium"}, "initialNodeCount": 1, "status": "RUNNING"}
+
+
+def cluster(name):
+    return {
+        "name": name,
+        "location": "us-central1",
+        "locations": ["us-central1-a"],
+        "zone": "us-central1",
+        "currentMasterVersion": "1.34.1-gke.100",
+        "currentNodeVersion": "1.34.1-gke.100",
+        "endpoint": "127.0.0.1",
+        "masterAuth": {"clusterCaCertificate": "eA=="},
+        "status": "RUNNING",
+        "nodePools": [],
+    }
+
+
+class Gke(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def handle_any(self):
+        size = int(self.headers.get("content-length") or 0)
+        body = self.rfile.read(size).decode()
+        body = json.loads(body) if body else None
+        path = self.path.split("?")[0]
+        if self.command != "GET":
+            requests.append({"method": self.command, "path": path, "body": body})
+        parts = path.strip("/").split("/")
+        code, answer = 200, None
+        if self.command == "POST" and parts[-1] in ("nodePools", "clusters"):
+            one = body["nodePool" if parts[-1] == "nodePools" else "cluster"]
+            stored[f"{path}/{one['name']}"] = one
+        if self.command == "GET" and "projects" in parts and "locations" not in parts:
+            answer = {"projectId": parts[parts.index("projects") + 1], "lifecycleState": "ACTIVE"}
+        elif self.command == "GET" and parts[-2] in ("nodePools", "clusters"):
+            answer = stored.get(path)
+            if answer is None and (step["exists"] or parts[-2] == "clusters" and "node-pools" in step["argv"]):
+                answer = (pool if parts[-2] == "nodePools" else cluster)(parts[-1])
+            if answer is not None and parts[-2] == "clusters":
+                named = [word.split("=", 1)[1] for word in step["argv"] if word.startswith("--node-pool=")]
+                answer = {**cluster(parts[-1]), **answer, "nodePools": [pool(name) for name in named]}
+            if answer is None:
+                code, answer = 404, {"error": {"code": 404, "message": "not found", "status": "NOT_FOUND"}}
+        elif self.command == "GET" and parts[-1] == "serverConfig":
+            answer = {"validMasterVersions": ["1.34.1-gke.100"], "validNodeVersions": ["1.34.1-gke.100"]}
+        if answer is None:
+            link = "https://127.0.0.1/v1/projects/p/locations/l/clusters/c"
+            answer = {"name": "operation-1", "status": "DONE", "operationType": "UPDATE_CLUSTER", "targetLink": link}
+        text = json.dumps(answer).encode()
+        self.send_response(code)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = handle_any
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gke)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+home = tempfile.mkdtemp()
+with open(f"{home}/token", "w") as token:
+    token.write("no-token")
+os.environ.update(
+    CLOUDSDK_CONFIG=home,
+    KUBECONFIG=f"{home}/kubeconfig",
+    CLOUDSDK_AUTH_ACCESS_TOKEN_FILE=f"{home}/token",
+    CLOUDSDK_CORE_DISABLE_USAGE_REPORTING="1",
+    CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK="1",
+)
+for api in ("CONTAINER", "SERVICEUSAGE", "CLOUDRESOURCEMANAGER"):
+    os.environ[f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{api}"] = f"http://127.0.0.1:{server.server_port}/"
+
+from googlecloudsdk import gcloud_main  # noqa: E402
+from googlecloudsdk.core import log  # noqa: E402
+
+cli = gcloud_main.CreateCLI([])
+answers = []
+for step in given:
+    requests.clear()
+    out, said, code = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
+        log.Reset(out, said)
+        try:
+            cli.Execute(step["argv"][1:])
+        except SystemExit as end:
+            code = end.code
+        except Exception as error:  # noqa: BLE001 a crash of the CLI is an answer too
+            code = repr(error)
+    answer = {"code": code, "said": said.getvalue(), "answer": out.getvalue(), "requests": list(requests)}
+    answers.append(answer)
+json.dump(answers, sys.stdout)

@@ -1,0 +1,68 @@
+//! Kubernetes' own types read what gpuc writes, and nothing of it is lost on the way.
+
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ResourceQuota, ServiceAccount};
+use k8s_openapi::api::node::v1::RuntimeClass;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::corpus::cases;
+
+/// The text as Kubernetes' type sees it.
+type Reader = fn(&str) -> Result<Value, String>;
+
+/// Every kind of Kubernetes' own that gpuc writes.
+const KINDS: &[(&str, &str, Reader)] = &[
+    ("apps/v1", "DaemonSet", through::<DaemonSet>),
+    ("node.k8s.io/v1", "RuntimeClass", through::<RuntimeClass>),
+    (
+        "rbac.authorization.k8s.io/v1",
+        "ClusterRole",
+        through::<ClusterRole>,
+    ),
+    (
+        "rbac.authorization.k8s.io/v1",
+        "ClusterRoleBinding",
+        through::<ClusterRoleBinding>,
+    ),
+    ("v1", "ConfigMap", through::<ConfigMap>),
+    ("v1", "Namespace", through::<Namespace>),
+    ("v1", "ResourceQuota", through::<ResourceQuota>),
+    ("v1", "ServiceAccount", through::<ServiceAccount>),
+];
+
+fn through<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, String> {
+    let typed: T = serde_yaml::from_str(yaml).map_err(|error| error.to_string())?;
+    serde_json::to_value(typed).map_err(|error| error.to_string())
+}
+
+fn reader(api_version: &str, kind: &str) -> Reader {
+    let row = KINDS
+        .iter()
+        .find(|row| (row.0, row.1) == (api_version, kind));
+    row.unwrap_or_else(|| panic!("{api_version} {kind} has no row in KINDS"))
+        .2
+}
+
+#[test]
+fn nothing_is_lost_on_the_way_through_kubernetes_types() {
+    for case in cases() {
+        for object in &case.plan().objects {
+            let identity = &object.identity;
+            let meant = serde_json::to_value(&object.node).unwrap();
+            let read = reader(&identity.api_version, &identity.kind);
+            let read = read(&gpuc::yaml::to_yaml(&object.node));
+            assert_eq!(read.as_ref(), Ok(&meant), "{}: {identity:?}", case.name);
+        }
+    }
+}
+
+#[test]
+fn what_a_type_does_not_know_would_be_lost() {
+    let text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, lables: {a: b}}\n";
+    let read = reader("v1", "Namespace")(text).unwrap();
+    let meant: Value = serde_yaml::from_str(text).unwrap();
+    assert_ne!(read, meant);
+}
