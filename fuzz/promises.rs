@@ -1,4 +1,4 @@
-//! What holds for every input. The fuzz targets look for one that breaks it; `tests/compiler/corpus.rs` replays those
+//! What holds for every input. The fuzz targets look for one that breaks it; `tests/compiler/fuzzed.rs` replays those
 //! that were interesting.
 
 use gpuc::compile::{self, Compilation, Options};

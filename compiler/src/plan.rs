@@ -137,8 +137,8 @@ pub struct ResourceKind {
 pub struct FieldKind {
     /// Its name in messages: `machine type`.
     pub name: &'static str,
-    /// The jq program that reads it from the observed resource, so that it equals the wanted value when nothing differs.
-    /// `$want` is the wanted value, as JSON: where more than one observed value will do, it answers that.
+    /// The jq program that reads it from the observed resource, so that it equals the wanted value when nothing
+    /// differs. `$want` is the wanted value, as JSON: where more than one observed value will do, it answers that.
     pub read: &'static str,
     /// The flag that sets it at creation, where there is one.
     pub create: Option<&'static str>,
@@ -174,8 +174,8 @@ pub struct Resource {
     pub kind: &'static ResourceKind,
     /// Its name in the cloud.
     pub name: String,
-    /// The script that makes it, without `.sh`: `cluster`, `pool-train`. Resources of one script, such as the hosts of a
-    /// pool, are handled there one after another.
+    /// The script that makes it, without `.sh`: `cluster`, `pool-train`. Resources of one script, such as the hosts of
+    /// a pool, are handled there one after another.
     pub script: String,
     /// One line on what it is, for the head of its script.
     pub about: String,
@@ -320,7 +320,7 @@ pub struct PoolSummary {
     pub name: String,
     /// Its machine, in words.
     pub machine: String,
-    /// The family of its node image; empty where nobody said it of nodes made by others.
+    /// The family of its node image.
     pub image: String,
     /// Its GPUs, in words; empty without.
     pub gpus: String,

@@ -1,4 +1,5 @@
-//! The scripts, run: real bash, real jq, and stand-ins for the command lines of the clouds (`tests/standins/README.md`).
+//! The scripts, run: real bash, real jq, and stand-ins for the command lines of the clouds
+//! (`tests/standins/README.md`).
 
 mod aws;
 mod azure;

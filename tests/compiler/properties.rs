@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use rayon::prelude::*;
 
-use crate::corpus::promises;
+use crate::fuzzed::promises;
 use crate::golden::examples;
 use crate::support::{Outcome, compile_text, repository};
 

@@ -61,6 +61,8 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     }
     if os.injection == Injection::Cdi {
         values.insert("deviceListStrategy".to_owned(), json!("cdi-cri"));
+        // The chart mounts the driver's folder, which the plugin reads to write CDI specs, only where it is named.
+        values.insert("nvidiaDriverRoot".to_owned(), json!(os.driver_root));
     }
     if let Some(class) = os.runtime_class {
         values.insert("runtimeClassName".to_owned(), json!(class.name));

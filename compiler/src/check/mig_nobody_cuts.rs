@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "mig-nobody-cuts",
         severity: Severity::Error,
         summary: "a pool's GPUs shall be cut into slices, and nobody cuts them",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether somebody cuts the GPUs of a pool with `sharing.mig`: gpuc-runtime does where it advertises
 them, and some clouds do when they make the nodes. NVIDIA's device plugin does not.
@@ -26,7 +26,7 @@ whole GPUs, with `single` the plugin would not start.
 ### What to do
 
 Write `devicePlugin: gpuc`. What a pool made by hand has is its maker's business.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

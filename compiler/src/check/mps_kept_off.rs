@@ -83,3 +83,29 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .emit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::config;
+    use crate::diag::Report;
+    use crate::model::MPS_CAPABLE;
+    use crate::resolve::{Choices, resolve};
+
+    #[test]
+    fn nodes_that_gpuc_makes_have_the_label_where_the_daemon_shall_come() {
+        let labelled = |plugin: &str, sharing: &str| {
+            let yaml = format!(
+                "cloud: {{onPrem: {{context: a}}}}\n\
+                 nodePools: [{{name: gpu, gpu: {{model: L4, perNode: 1}}, hosts: [a], nodes: {{count: 1}}, \
+                 stack: {{devicePlugin: {plugin}}}, sharing: {sharing}}}]\n"
+            );
+            let config = config(&yaml);
+            let cluster = resolve(config, &Choices::default(), &mut Report::default());
+            let mut labels = cluster.pools[0].labels.iter();
+            labels.any(|label| label.key == MPS_CAPABLE && label.value == "true")
+        };
+        assert!(labelled("nvidia", "{mps: {replicas: 4}}"));
+        assert!(!labelled("gpuc", "{mps: {replicas: 4}}"));
+        assert!(!labelled("nvidia", "{timeSlicing: {replicas: 4}}"));
+    }
+}

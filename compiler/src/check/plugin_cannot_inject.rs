@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         name: "plugin-cannot-inject",
         severity: Severity::Error,
         summary: "NVIDIA's device plugin runs on nodes without NVIDIA's container runtime",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether `devicePlugin: nvidia` is chosen for a node image that has no NVIDIA container runtime and
 no CDI, such as GKE's.
@@ -29,7 +29,7 @@ find the driver, and a container that it gave a GPU would have neither device no
 ### What to do
 
 Write `devicePlugin: gpuc`, which passes device nodes and mounts the driver there, or `cloud`.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         name: "tags-on-nothing",
         severity: Severity::Error,
         summary: "there are tags for what gpuc creates, and it creates nothing",
-        explain: r#"### What it checks
+        explain: r"### What it checks
 
 Whether gpuc makes the cluster or any pool where the section of the cloud has `tags` or
 `resourceLabels`.
@@ -24,7 +24,7 @@ ignored.
 ### What to do
 
 Remove the key, and tag what is there by other means.
-"#,
+",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -8,7 +8,7 @@ use anyhow::Result;
 use gpuc::compile::Compilation;
 use rayon::prelude::*;
 
-use super::args::{BuildArgs, Cli};
+use super::args::{BuildArgs, Cli, FindingsFormat};
 use super::write::{self, Changes, Refused};
 use super::{Exit, findings, inputs, output, summary};
 
@@ -115,7 +115,12 @@ fn report(
         let lock = folder.join(gpuc::lock::LOCK_FILE);
         text += &format!("stale: {}\n", lock.display());
     }
-    output::data(&text)?;
+    // Findings in a format for programs have standard output for themselves.
+    if args.input.format == FindingsFormat::Text {
+        output::data(&text)?;
+    } else {
+        output::say(text.trim_end());
+    }
     Ok(Exit::Differs)
 }
 
@@ -145,7 +150,7 @@ fn leftovers(cli: &Cli, args: &BuildArgs, compilations: &[Compilation]) -> Resul
             exit = Exit::Differs;
         } else {
             output::say(&format!(
-                "note: {shown} belongs to no cluster of the input; `gpuc build --prune` removes it"
+                "note: {shown} belongs to no cluster of the input; if it is gone for good, `gpuc build --prune` removes it"
             ));
         }
     }

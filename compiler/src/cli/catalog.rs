@@ -42,8 +42,8 @@ pub(crate) fn run(args: &CatalogArgs) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Keeps the rows that have a word: as a part between separators, so that `l4` is not `l40s`, or where no row has it so,
-/// anywhere.
+/// Keeps the rows that have a word: as a part between separators, so that `l4` is not `l40s`, or where no row has it
+/// so, anywhere.
 fn keep(rows: &mut Vec<Value>, word: &str) {
     let texts: Vec<_> = rows
         .iter()

@@ -1,13 +1,13 @@
 //! What a run reads: files that are named, and clusters found in folders.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use gpuc::compile::{Compilation, Options, compile};
-use gpuc::diag::{Levels, Report};
+use gpuc::diag::{Levels, Report, words};
 use gpuc::load::{self, ReadError, World};
 use gpuc::lock::Lock;
 use gpuc::resolve::Choices;
@@ -16,7 +16,7 @@ use gpuc::yaml::limits;
 use rayon::prelude::*;
 
 use super::args::InputArgs;
-use super::write;
+use super::{Usage, write};
 
 /// The name of a cluster's file.
 const FILE: &str = "gpu-cluster.yaml";
@@ -35,6 +35,7 @@ pub(crate) struct Run {
 
 /// Reads and compiles. Locks in `out` say what was chosen before.
 pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
+    known_words(&args.deny)?;
     let (paths, is_fleet) = find(&args.paths)?;
     let mut sources = Sources::default();
     let mut report = Report::default();
@@ -62,6 +63,26 @@ pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
         compilations,
         is_fleet,
     })
+}
+
+/// Whether each word of `--deny` names a finding: a typing mistake must not open a gate.
+fn known_words(deny: &[String]) -> Result<()> {
+    let codes = gpuc::codes();
+    for word in deny.iter().filter(|word| *word != "warnings") {
+        if codes
+            .iter()
+            .any(|code| code.id == word || code.name == word)
+        {
+            continue;
+        }
+        let names = codes.iter().map(|code| code.name).chain(["warnings"]);
+        let help = match words::nearest(word, names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "write the name or code of a finding, or `warnings`".to_owned(),
+        };
+        return Err(Usage(format!("`--deny {word}` names no finding\nhelp: {help}")).into());
+    }
+    Ok(())
 }
 
 /// What gpuc picked for a cluster before, by its lock. A lock that cannot be read is complained of when it is written.
@@ -92,6 +113,9 @@ fn find(paths: &[PathBuf]) -> Result<(Vec<String>, bool)> {
             files.push(shown(path)?);
         }
     }
+    // A file that is named twice is one file.
+    let mut seen = BTreeSet::new();
+    files.retain(|file| seen.insert(file.clone()));
     Ok((files, is_fleet))
 }
 

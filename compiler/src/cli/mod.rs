@@ -34,6 +34,18 @@ pub(crate) enum Exit {
     CouldNot = 3,
 }
 
+/// The command line asks for something that there is not.
+#[derive(Debug)]
+pub(crate) struct Usage(String);
+
+impl std::error::Error for Usage {}
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// The exit code of a bug in gpuc.
 const BUG: i32 = 70;
 
@@ -49,7 +61,11 @@ pub(crate) fn run() -> ExitCode {
     }
     let exit = dispatch(&cli).unwrap_or_else(|error| {
         anstream::eprintln!("error: {error:#}");
-        Exit::CouldNot
+        if error.is::<Usage>() {
+            Exit::Invalid
+        } else {
+            Exit::CouldNot
+        }
     });
     ExitCode::from(exit as u8)
 }

@@ -56,8 +56,8 @@ impl<'de> SeqAccess<'de> for Items<'de, '_> {
     }
 }
 
-/// The keys of a mapping with their values. Where the type's keys are known, unknown ones are noted and passed over, and
-/// missing ones noted and made up.
+/// The keys of a mapping with their values. Where the type's keys are known, unknown ones are noted and passed over,
+/// and missing ones noted and made up.
 pub(super) struct Keys<'de, 'p> {
     entries: slice::Iter<'de, Entry>,
     fields: Option<&'static [&'static str]>,

@@ -1,9 +1,10 @@
 //! A tree to the types of the configuration, with every shape error found in one run.
 //!
-//! A node that does not fit is noted and a made-up value takes its place, so that the rest is decoded all the same. Type,
-//! range, names and keys are checked before serde's visitor sees them. Only what serde alone knows, which keys a type
-//! needs and what a type with rules of its own refuses, comes as an error: it is learned, and decoding starts again. What
-//! is learned holds for a type, not for one node, so that a large file takes hardly more passes than a small one.
+//! A node that does not fit is noted and a made-up value takes its place, so that the rest is decoded all the same.
+//! Type, range, names and keys are checked before serde's visitor sees them. Only what serde alone knows, which keys a
+//! type needs and what a type with rules of its own refuses, comes as an error: it is learned, and decoding starts
+//! again. What is learned holds for a type, not for one node, so that a large file takes hardly more passes than a
+//! small one.
 
 mod access;
 mod choice;

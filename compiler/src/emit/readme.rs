@@ -68,7 +68,8 @@ fn text(text: &str) -> String {
     escaped
 }
 
-/// A name in a table's cell, to be copied; what follows it in brackets is about it. Where a backtick or a bar is in it, it cannot stand as code.
+/// A name in a table's cell, to be copied; what follows it in brackets is about it. Where a backtick or a bar is in it,
+/// it cannot stand as code.
 fn code(name: &str) -> String {
     let whole = line(name);
     let (name, about) = match whole.find(" (") {
@@ -162,6 +163,7 @@ mod tests {
     #[test]
     fn pools_resources_taints_and_layouts_are_told() {
         let slices = PoolSummary {
+            image: "Ubuntu".to_owned(),
             name: "slices".to_owned(),
             machine: "p4d.24xlarge".to_owned(),
             gpus: "8 x A100-40GB".to_owned(),
@@ -193,8 +195,8 @@ mod tests {
         let text = readme(&plan(vec![slices, system]));
         for line in [
             "# ml",
-            "| slices | p4d.24xlarge | 8 x A100-40GB | MIG, mixed | 0–2 | 0–16 | the node image | gpuc-runtime |",
-            "| system | m7i.xlarge | none | – | 2 | 0 | – | – |",
+            "| slices | p4d.24xlarge | Ubuntu | 8 x A100-40GB | MIG, mixed | 0–2 | 0–16 | the node image | gpuc-runtime |",
+            "| system | m7i.xlarge | – | none | – | 2 | 0 | – | – |",
             "| `nvidia.com/mig-3g.20gb` | slices | 16 | 0–32 |",
             "| slices | a=b\\|c:NoSchedule |",
             "| slices | `d=e:NoSchedule` (set by the cloud) |",

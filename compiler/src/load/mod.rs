@@ -163,6 +163,10 @@ impl Loader<'_> {
         let found = match self.documents(&wish.path) {
             Err(reason) => return self.unusable(wish, reason),
             Ok(documents) => match documents.as_slice() {
+                [document] if !matches!(document.root.value, Value::Mapping(_)) => {
+                    let reason = format!("`{}` holds no mapping to build upon", wish.path);
+                    return self.unusable(wish, reason);
+                }
                 [document] => self.whole(document.root.clone(), &wish.path, chain),
                 // An empty or broken file has been reported as such.
                 [] => None,

@@ -1,11 +1,12 @@
 //! What `verify.sh` looks for, pool by pool.
 
+use std::collections::BTreeMap;
+
 use super::device_plugin::daemon_set;
 use super::node_config::os;
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::model::{POOL_LABEL, Pool};
-use crate::node::Node;
 use crate::plan::{Expectation, Object, Release};
 
 /// One expectation for each pool, given what the tree has for them.
@@ -14,34 +15,39 @@ pub(super) fn expectations(
     objects: &[Object],
     releases: &[Release],
 ) -> Vec<Expectation> {
+    let mut daemon_sets = daemon_sets(objects, releases);
     let pools = cluster.pools.iter();
     pools
         .map(|pool| Expectation {
-            daemon_sets: daemon_sets(pool, objects, releases),
+            daemon_sets: daemon_sets
+                .remove(pool.name.value.as_str())
+                .unwrap_or_default(),
             ..expectation(cluster, pool)
         })
         .collect()
 }
 
-/// The DaemonSets that serve a pool: those that say so by its label, and those of its releases.
-fn daemon_sets(pool: &Pool, objects: &[Object], releases: &[Release]) -> Vec<(String, String)> {
-    let serves = |object: &&Object| {
-        let metadata = object.node.get("metadata");
-        let labels = metadata.and_then(|metadata| metadata.get("labels"));
-        let label = labels
-            .and_then(|labels| labels.get(POOL_LABEL))
-            .and_then(Node::text);
-        object.identity.kind == "DaemonSet" && label == Some(&pool.name.value)
-    };
-    let of_objects = objects.iter().filter(serves).map(|object| {
+/// The `DaemonSets` that serve each pool, by its name: those that say so by their label, then those of its releases.
+fn daemon_sets<'t>(
+    objects: &'t [Object],
+    releases: &'t [Release],
+) -> BTreeMap<&'t str, Vec<(String, String)>> {
+    let of_objects = objects.iter().filter_map(|object| {
+        let labels = object.node.get("metadata")?.get("labels")?;
+        let pool = labels.get(POOL_LABEL)?.text()?;
         let namespace = object.identity.namespace.clone().unwrap_or_default();
-        (namespace, object.identity.name.clone())
+        let is_daemon_set = object.identity.kind == "DaemonSet";
+        is_daemon_set.then(|| (pool, (namespace, object.identity.name.clone())))
     });
-    let of_releases = releases
-        .iter()
-        .filter(|release| release.pool == pool.name.value)
-        .map(|release| (release.namespace.clone(), release.daemon_set.clone()));
-    of_objects.chain(of_releases).collect()
+    let of_releases = releases.iter().map(|release| {
+        let name = (release.namespace.clone(), release.daemon_set.clone());
+        (release.pool.as_str(), name)
+    });
+    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (pool, name) in of_objects.chain(of_releases) {
+        found.entry(pool).or_default().push(name);
+    }
+    found
 }
 
 fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {

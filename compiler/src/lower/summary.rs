@@ -30,7 +30,7 @@ fn pool(pool: &Pool) -> PoolSummary {
     PoolSummary {
         name: pool.name.value.clone(),
         machine: machine(pool),
-        image: image(pool),
+        image: format!("{:?}", pool.os.value),
         gpus: gpus(pool),
         sharing: sharing(pool.sharing.sure(), pool.has_gpus()),
         layout: layout(pool),
@@ -59,14 +59,6 @@ fn machine(pool: &Pool) -> String {
         (MachineType::Cpu(_), Some(name)) => name.value.clone(),
         (MachineType::Cpu(_) | MachineType::Host, _) => "own hosts".to_owned(),
     }
-}
-
-/// What a pool's nodes run; nothing for nodes that others made, of which the file says nothing.
-fn image(pool: &Pool) -> String {
-    let known = pool.os.span.is_written() || !pool.is_existing();
-    known
-        .then(|| format!("{:?}", pool.os.value))
-        .unwrap_or_default()
 }
 
 fn gpus(pool: &Pool) -> String {
@@ -170,8 +162,8 @@ fn autoscaler(autoscaler: Autoscaler) -> Option<&'static str> {
     match autoscaler {
         Autoscaler::None => None,
         Autoscaler::ClusterAutoscaler => Some(
-            "The Kubernetes Cluster Autoscaler adds and removes nodes between a pool's fewest and most; this tree does not \
-             install it.",
+            "The Cluster Autoscaler adds the nodes, and this tree does not install it. Until it runs in the cluster, every \
+             pool stays at its fewest nodes.",
         ),
         Autoscaler::Karpenter => {
             Some("Karpenter adds and removes nodes between a pool's fewest and most.")
@@ -201,6 +193,14 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         .any(|pool| !pool.nodes.sure().is_fixed())
     {
         notes.extend(autoscaler(cluster.autoscaler.value).map(str::to_owned));
+    }
+    let ours: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
+    if !ours.is_empty() {
+        notes.push(format!(
+            "gpuc-runtime serves {}. This version of it reads its configuration and does not serve GPUs yet: until it \
+             does, `devicePlugin: nvidia` or `cloud` puts another plugin in its place.",
+            names(&ours)
+        ));
     }
     if !by_cloud.is_empty() {
         notes.push(format!(

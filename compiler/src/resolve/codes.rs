@@ -23,6 +23,7 @@ pub static CODES: &[&Code] = &[
     &MIG_LAYOUT_IMPOSSIBLE,
     &MIG_GPUS_UNREADABLE,
     &MIG_GPU_TWICE,
+    &MIG_LAYOUT_EMPTY,
 ];
 
 /// The Kubernetes version is not a version.
@@ -863,5 +864,51 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
     sharing: {mig: {strategy: mixed, perGpu: [{gpus: "0", layout: [{profile: 2g.12gb, count: 2}]}, {gpus: "1", layout: [{profile: 1g.6gb, count: 4}]}]}}
+"#,
+};
+
+/// MIG without any slice.
+pub static MIG_LAYOUT_EMPTY: Code = Code {
+    id: "GPUC1020",
+    name: "mig-layout-empty",
+    severity: Severity::Error,
+    summary: "a pool is shared by MIG and has no slices",
+    explain: r"### What it checks
+
+Whether some GPU of a pool with `sharing: {mig: …}` has at least one slice.
+
+### Why it matters
+
+A GPU in MIG mode without slices offers nothing: no container can use it.
+
+### What to do
+
+Write the slices, or `sharing: none`.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
+    nodes: {count: 1}
+    sharing: {mig: {strategy: mixed, perGpu: []}}
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
+    nodes: {count: 1}
+    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}
 "#,
 };

@@ -83,7 +83,7 @@ fn other_vendor(name: &str) -> Option<&'static str> {
     } else if starts(&["tpu", "v5e", "v5p", "v6e", "trillium", "ironwood"]) {
         Some("it is Google's TPU")
     } else if starts(&["trainium", "inferentia", "trn", "inf1", "inf2", "neuron"]) {
-        Some("it is AWS's")
+        Some("it is Amazon's")
     } else {
         None
     }

@@ -88,8 +88,11 @@ fn os(
     let written = config.node_pools[index].os.family;
     written.unwrap_or_else(|| {
         let family = cloud.facts().os[0].family;
-        let because = Because::Rule("the cloud's usual node image");
-        defaults.fill_pool(index, &["os", "family"], &family, because);
+        // Of nodes made by others nobody knows the image; what is assumed of it is not written down.
+        if config.node_pools[index].existing.is_none() {
+            let because = Because::Rule("the usual node image here");
+            defaults.fill_pool(index, &["os", "family"], &family, because);
+        }
         Spanned::unwritten(family)
     })
 }

@@ -55,6 +55,21 @@ fn mig(
             .help("share it with `timeSlicing` or `mps`")
             .emit());
     };
+    let entries = written.per_gpu.iter();
+    let slices = entries.flat_map(|entry| &entry.layout);
+    if slices
+        .map(|slices| slices.count.value)
+        .all(|count| count == 0)
+    {
+        let message = "no GPU is cut into any slice";
+        let draft = report.draft(&codes::MIG_LAYOUT_EMPTY, written.strategy.span, message);
+        let names: Vec<_> = mig.profile_names().collect();
+        let help = format!(
+            "add a layout with at least one of {}",
+            words::some(&names, 16)
+        );
+        return Err(draft.help(help).emit());
+    }
     let mut by_index: BTreeMap<u32, Vec<Placement>> = BTreeMap::new();
     let mut failed = None;
     for entry in &written.per_gpu {

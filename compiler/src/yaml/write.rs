@@ -8,9 +8,9 @@ use crate::node::{Node, Scalar, Value};
 
 /// The tree as one YAML document, ending in a line break.
 ///
-/// YAML 1.1 readers (kubectl and many libraries) and YAML 1.2 readers take it for the same: `"no"`, `"1e3"`, `"0755"` and
-/// `"12:30:45"` keep their quotes, as values and as keys. Lines are not folded, so that a change of a long text is a
-/// change of one line; text of several lines stands as it is, after `|`.
+/// YAML 1.1 readers (kubectl and many libraries) and YAML 1.2 readers take it for the same: `"no"`, `"1e3"`, `"0755"`
+/// and `"12:30:45"` keep their quotes, as values and as keys. Lines are not folded, so that a change of a long text is
+/// a change of one line; text of several lines stands as it is, after `|`.
 pub fn to_yaml(node: &Node) -> String {
     // Four spaces and more would only make the deep objects of Kubernetes deeper; folding would spread one change over
     // many lines.

@@ -233,8 +233,8 @@ fn broken_rule(mig: &Mig, wishes: &[(&MigProfile, u32)]) -> Option<Reason> {
     }
 }
 
-/// Tries every place of the next instance, and of those after it. Instances of one profile are alike, so each one starts
-/// behind the one before: that, and at most seven instances, keeps the search to a few thousand steps.
+/// Tries every place of the next instance, and of those after it. Instances of one profile are alike, so each one
+/// starts behind the one before: that, and at most seven instances, keeps the search to a few thousand steps.
 fn search(instances: &[&MigProfile], placed: &mut Vec<Placement>) -> bool {
     let Some(profile) = instances.get(placed.len()) else {
         return true;

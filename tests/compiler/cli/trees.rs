@@ -182,7 +182,8 @@ fn what_cannot_be_written_is_named() {
     place.write("torn/demo/gpuc.lock.json", "{");
     let ran = place.run(&["build", "-o", "torn"]).ends_with(3);
     assert!(
-        ran.stderr.contains("torn/demo/gpuc.lock.json: "),
+        ran.stderr
+            .contains("torn/demo/gpuc.lock.json cannot be read: "),
         "{}",
         ran.stderr
     );

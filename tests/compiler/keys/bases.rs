@@ -30,8 +30,8 @@ impl Base {
         (by_others || self.cloud == "onPrem") && DESCRIBING.contains(&leaf.dotted().as_str())
     }
 
-    /// Whether a key has a place in this base: another cloud's section has none, and what no cloud has a say in is tried
-    /// once.
+    /// Whether a key has a place in this base: another cloud's section has none, and what no cloud has a say in is
+    /// tried once.
     pub(super) fn speaks_of(&self, leaf: &Leaf) -> bool {
         let first = BASES[0].name == self.name;
         if !first

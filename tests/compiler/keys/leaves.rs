@@ -139,8 +139,8 @@ impl Leaf {
             .collect()
     }
 
-    /// Adds what the key stands in, as small as can be, and answers the way to the outermost thing that was added, or to
-    /// the key itself.
+    /// Adds what the key stands in, as small as can be, and answers the way to the outermost thing that was added, or
+    /// to the key itself.
     pub(super) fn make_room(&self, root: &mut Value, schema: &Value, cloud: &str) -> Vec<Step> {
         let mut outermost = None;
         for length in 1..=self.path.len() {

@@ -1,8 +1,8 @@
 //! No key is accepted and ignored: whatever a user writes changes the tree, or there is a finding that points at it.
 //!
-//! Every key of the JSON Schema is tried on every base of every cloud, and every key of a pool on every pool of the base.
-//! A base may hold the key already; then its value is changed. Otherwise the key is added, with the containers that it
-//! needs, and compared with the same containers without it.
+//! Every key of the JSON Schema is tried on every base of every cloud, and every key of a pool on every pool of the
+//! base. A base may hold the key already; then its value is changed. Otherwise the key is added, with the containers
+//! that it needs, and compared with the same containers without it.
 
 mod bases;
 mod leaves;
@@ -126,8 +126,8 @@ impl Compiled {
             && !self.outcome.compilations.is_empty()
     }
 
-    /// Whether there is a finding that was not there before in the part of the file that the key belongs to: what it does
-    /// not go with may be pointed at.
+    /// Whether there is a finding that was not there before in the part of the file that the key belongs to: what it
+    /// does not go with may be pointed at.
     fn says_more_than(&self, before: &Self, root: &Value, leaf: &Leaf) -> bool {
         if self.outcome.findings.is_empty() {
             return false;

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::corpus::cases;
 
-/// The words of a command; what it takes from the cloud when it runs is what jq makes of a sample. `None` where jq makes
-/// nothing of it.
+/// The words of a command; what it takes from the cloud when it runs is what jq makes of a sample. `None` where jq
+/// makes nothing of it.
 pub(crate) fn argv(command: &Command, observed: &Value, want: &Value) -> Option<Vec<String>> {
     let word = |word: &Word| match word {
         Word::Text(text) => Some(text.clone()),

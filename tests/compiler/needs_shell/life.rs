@@ -37,8 +37,8 @@ impl Case {
     }
 }
 
-/// A dry run changes nothing and shows every command; the first run makes everything, the second nothing. What became of
-/// the world is given back for a closer look.
+/// A dry run changes nothing and shows every command; the first run makes everything, the second nothing. What became
+/// of the world is given back for a closer look.
 pub(crate) fn is_made_once(case: &Case) -> Value {
     let stage = case.stage();
     let before = stage.state();
@@ -103,8 +103,8 @@ fn words(stage: &Stage, lines: &[String]) -> Vec<Vec<String>> {
     all
 }
 
-/// Everything that changed something was a command that creates something, as it stands in the plan, byte for byte, but for
-/// what is settled afterwards.
+/// Everything that changed something was a command that creates something, as it stands in the plan, byte for byte, but
+/// for what is settled afterwards.
 fn made_by_its_commands(case: &Case, stage: &Stage, run: &Run) {
     for call in run.mutating() {
         let mut resources = stage.plan.provisioning.resources.iter();
@@ -180,8 +180,8 @@ fn texts(command: &plan::Command) -> Vec<&str> {
     command.0.iter().map(text).collect()
 }
 
-/// Every field of every resource: what others changed is seen; what can be changed is, by the commands of that field and no
-/// others; what cannot stops the script with its reason.
+/// Every field of every resource: what others changed is seen; what can be changed is, by the commands of that field
+/// and no others; what cannot stops the script with its reason.
 pub(crate) fn drift_is_mended(case: &Case) {
     let stage = case.applied();
     for resource in &stage.plan.provisioning.resources {

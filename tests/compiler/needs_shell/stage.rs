@@ -16,9 +16,9 @@ use crate::support::{compile_text, repository};
 
 /// A cluster's tree, and the clouds that its scripts talk to.
 ///
-/// Everything here is as inconvenient as it may be: the tree lies in a folder with blanks and quotes in its name, scripts
-/// run from another one, in a locale where `i` is not the small form of `I`, with a tight umask, and without the
-/// environment of whoever runs the tests.
+/// Everything here is as inconvenient as it may be: the tree lies in a folder with blanks and quotes in its name,
+/// scripts run from another one, in a locale where `i` is not the small form of `I`, with a tight umask, and without
+/// the environment of whoever runs the tests.
 pub(crate) struct Stage {
     folder: TempDir,
     pub(crate) cluster: Cluster,

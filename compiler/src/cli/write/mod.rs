@@ -29,7 +29,10 @@ pub(crate) fn read_lock(folder: &Path) -> Result<Option<Lock>> {
         return Ok(None);
     };
     let lock = Lock::parse(&text);
-    let lock = lock.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+    let lock = lock.map_err(|error| {
+        let help = "take it from git again, or build with `--force` to write it anew";
+        anyhow::anyhow!("{} cannot be read: {error}\nhelp: {help}", path.display())
+    })?;
     Ok(Some(lock))
 }
 
@@ -46,7 +49,11 @@ pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> 
 pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Result<Changes> {
     disk::make_folder(folder)?;
     let _turn = disk::take_turn(folder);
-    let old = read_lock(folder)?;
+    // With force, a lock that cannot be read is as none: everything in the way is overwritten, and nothing else removed.
+    let old = match read_lock(folder) {
+        Err(_) if force => None,
+        old => old?,
+    };
     let mut changes = plan_write(folder, tree, old.as_ref())?;
     changes.lock = old.as_ref() != Some(lock);
     if !force {
@@ -133,7 +140,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "nothing was written, because these files would be lost:{}\n\
+            "not written, because these files would be lost:{}\n\
              help: keep what is in them elsewhere, or build with `--force`",
             self.0
         )

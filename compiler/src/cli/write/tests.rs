@@ -1,3 +1,5 @@
+//! What the writer leaves behind, whatever was there and wherever it is interrupted.
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 

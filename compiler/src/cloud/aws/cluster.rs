@@ -94,7 +94,8 @@ const TAGS: FieldKind = FieldKind {
 
 const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
-    read: ".cluster.version",
+    // A version that is newer already stays: none can be taken back.
+    read: r#".cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
     create: None,
     change: Change::InPlace,
     source: EKS_API,

@@ -75,8 +75,8 @@ static FACTS: Facts = Facts {
         DevicePlugin::Operator,
         DevicePlugin::Cloud,
     ],
-    // docs.aws.amazon.com/eks/latest/userguide/service-quotas.html: nodes per managed node group, a quota that AWS raises
-    // on request; general knowledge.
+    // docs.aws.amazon.com/eks/latest/userguide/service-quotas.html: nodes per managed node group, a quota that AWS
+    // raises on request; general knowledge.
     max_nodes: 450,
     capacities: &["onDemand", "spot", "reservation", "capacityBlock"],
     // eksctl tags the pools: `tags.rs`.

@@ -190,7 +190,8 @@ const SIZE: FieldKind = FieldKind {
 
 const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
-    read: ".nodegroup.version",
+    // A version that is newer already stays: none can be taken back.
+    read: r#".nodegroup.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
     create: None,
     change: Change::Rolls {
         reason: "EKS drains every node and puts one of the new version in its place",

@@ -1,8 +1,9 @@
 //! Tags: the user's, what the Cluster Autoscaler must know of nodes that are not there yet, and gpuc's own record.
 //!
-//! eksctl puts disk, EFA, placement, reservation and pod limit into a launch template, where `describe-nodegroup` does not
-//! show them. So gpuc writes them down as tags when it creates a node group, and reads them back to tell a change that
-//! cannot be made in place. A group without these tags was not made by gpuc, and the script stops before it touches it.
+//! eksctl puts disk, EFA, placement, reservation and pod limit into a launch template, where `describe-nodegroup` does
+//! not show them. So gpuc writes them down as tags when it creates a node group, and reads them back to tell a change
+//! that cannot be made in place. A group without these tags was not made by gpuc, and the script stops before it
+//! touches it.
 
 use std::collections::BTreeMap;
 
@@ -100,10 +101,11 @@ pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
     tags
 }
 
-/// What the Cluster Autoscaler must know of a node before there is one: labels, taints with their effect, and resources.
+/// What the Cluster Autoscaler must know of a node before there is one: labels, taints with their effect, and
+/// resources.
 ///
-/// It knows nothing of shares, slices and EFA, and where nothing says otherwise it counts whole GPUs (kubernetes/autoscaler
-/// @55c37cd5, `aws_manager.go`, `extractAllocatableResourcesFromTags`, 2026-08-22).
+/// It knows nothing of shares, slices and EFA, and where nothing says otherwise it counts whole GPUs
+/// (kubernetes/autoscaler @55c37cd5, `aws_manager.go`, `extractAllocatableResourcesFromTags`, 2026-08-22).
 pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
     let mut tags = Tags::new();
     if !group.is_autoscaled() {
@@ -118,7 +120,8 @@ pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
             (label.value.clone(), spans),
         );
     }
-    // A tag holds one taint of a key. Of several the strictest stays: a pod that tolerates it is the more likely to fit.
+    // A tag holds one taint of a key. Of several the strictest stays: a pod that tolerates it is the more likely to
+    // fit.
     let mut taints: Vec<_> = group.taints().collect();
     taints.sort_by_key(|taint| strictness(taint.effect));
     for taint in taints {

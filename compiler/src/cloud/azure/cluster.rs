@@ -65,7 +65,7 @@ const PRIVATE: FieldKind = FieldKind {
 };
 const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
-    read: r#".kubernetesVersion | split(".")[:2] | join(".")"#,
+    read: r#".kubernetesVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
     create: Some("--kubernetes-version"),
     change: Change::InPlace,
     source: "azure-cli 2.91.0, az aks upgrade --control-plane-only",
@@ -187,8 +187,8 @@ fn aks(cluster: &Cluster, create: &AzureCreate) -> Resource {
     }
 }
 
-/// No key pair is written to the user's home, and no question is asked: `az` would ask before it lets the cluster into a
-/// subnet of the user's.
+/// No key pair is written to the user's home, and no question is asked: `az` would ask before it lets the cluster into
+/// a subnet of the user's.
 fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Command {
     let version = cluster.kubernetes.sure().to_string();
     let mut command = command

@@ -2,8 +2,8 @@
 //!
 //! `--gpu-instance-profile` cuts every GPU of every node into as many slices of one profile as fit: 7 of `MIG1g`, 3 of
 //! `MIG2g`, 2 of `MIG3g`, 1 of `MIG4g` or of `MIG7g`. Sources, read 2026-11-21: MicrosoftDocs/azure-aks-docs
-//! `articles/aks/gpu-multi-instance.md` (names, counts, immutable); Azure/AgentBaker `mig-partition.sh` (the ids it hands to
-//! `nvidia-smi mig -cgi`: 19, 14, 9, 5 and 0).
+//! `articles/aks/gpu-multi-instance.md` (names, counts, immutable); Azure/AgentBaker `mig-partition.sh` (the ids it
+//! hands to `nvidia-smi mig -cgi`: 19, 14, 9, 5 and 0).
 
 use gpuc_schema::config::DriverOwner;
 use gpuc_schema::gpu::{Mig, MigProfile};

@@ -31,10 +31,11 @@ const SPOT: &str = "kubernetes.azure.com/scalesetpriority";
 
 /// What is always true of AKS.
 ///
-/// Whoever advertises GPUs here runs in the cluster: AKS's own device plugin comes with its managed GPU pools, a preview
-/// for which azure-cli 2.91.0 has no flag without an extension, and which the cluster autoscaler cannot scale
+/// Whoever advertises GPUs here runs in the cluster: AKS's own device plugin comes with its managed GPU pools, a
+/// preview for which azure-cli 2.91.0 has no flag without an extension, and which the cluster autoscaler cannot scale
 /// (MicrosoftDocs/azure-aks-docs `articles/aks/aks-managed-gpu-nodes.md`, 2026-11-21). A driver by `daemonSet` is
-/// not offered either: `--gpu-driver none` leaves NVIDIA's container runtime out too, and only the GPU Operator brings both.
+/// not offered either: `--gpu-driver none` leaves NVIDIA's container runtime out too, and only the GPU Operator brings
+/// both.
 static FACTS: Facts = Facts {
     key: "azure",
     name: "Azure Kubernetes Service",

@@ -2,8 +2,8 @@
 //!
 //! On sizes with NVIDIA GPUs AKS installs the driver and makes `nvidia-container-runtime` containerd's default runtime
 //! (Azure/AgentBaker, its containerd template for GPU nodes, and MicrosoftDocs/azure-aks-docs
-//! `articles/aks/use-nvidia-gpu.md`, both read 2026-11-21). The runtime class below names that same handler, for charts that
-//! have to ask for it.
+//! `articles/aks/use-nvidia-gpu.md`, both read 2026-11-21). The runtime class below names that same handler, for charts
+//! that have to ask for it.
 
 use gpuc_schema::config::OsFamily;
 

@@ -1,7 +1,7 @@
 //! What lets gpuc's own pods be as important on GKE as they are.
 //!
-//! GKE admits pods of the priority classes `system-node-critical` and `system-cluster-critical` outside kube-system only
-//! where a `ResourceQuota` counts them (cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
+//! GKE admits pods of the priority classes `system-node-critical` and `system-cluster-critical` outside kube-system
+//! only where a `ResourceQuota` counts them (cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
 
 use std::collections::BTreeMap;
 

@@ -98,9 +98,9 @@ fn kernel_modules(gpus: &PoolGpus) -> &'static str {
     }
 }
 
-/// Whether a subnet manager configures the switches between the cards: eight cards of fifth-generation links on a board.
-/// Older switches are seen on the PCI bus, and the script looks for them there. Racks with a Grace CPU run all of this in
-/// the switch trays.
+/// Whether a subnet manager configures the switches between the cards: eight cards of fifth-generation links on a
+/// board. Older switches are seen on the PCI bus, and the script looks for them there. Racks with a Grace CPU run all
+/// of this in the switch trays.
 ///
 /// Source: docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide, 2026-11.
 fn needs_nvlink_subnet(gpus: &PoolGpus) -> bool {

@@ -1,7 +1,7 @@
 //! Machines of the user's own, with a Kubernetes that already runs.
 //!
-//! gpuc makes no machine and no cluster here. It writes a script that prepares each host, and one that labels and taints
-//! the nodes of a pool.
+//! gpuc makes no machine and no cluster here. It writes a script that prepares each host, and one that labels and
+//! taints the nodes of a pool.
 
 mod host;
 mod os;

@@ -38,8 +38,8 @@ const TAINTS: FieldKind = FieldKind {
 /// A merge patch: the wanted labels, `null` for each of gpuc's that is not wanted any more, and the annotation.
 const LABELS_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/labels"] // "" | split(",") | map(select(. != ""))) + ["gpuc.dev/dedicated-to", "gpuc.dev/pool"]) as $ours | ([.metadata.labels // {} | keys[] | select(IN($ours[]))] - ($want | keys) | map({(.): null}) | add // {}) as $gone | {metadata: {labels: ($want + $gone), annotations: {"gpuc.dev/labels": ($want | keys | join(","))}}} | tojson"#;
 
-/// A JSON patch: everybody else's taints as they are, and the wanted ones. Kubernetes sets taints by itself (a node that
-/// is not ready, a node that is cordoned), so the patch is refused if they changed since they were read.
+/// A JSON patch: everybody else's taints as they are, and the wanted ones. Kubernetes sets taints by itself (a node
+/// that is not ready, a node that is cordoned), so the patch is refused if they changed since they were read.
 const TAINTS_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"] + [$want[] | "\(.key):\(.effect)"]) as $ours | (.spec.taints // []) as $now | ([$now[] | select("\(.key):\(.effect)" | IN($ours[]) | not)] + [$want[] | if .value == "" then del(.value) else . end]) as $all | (if $now == [] then [] else [{op: "test", path: "/spec/taints", value: $now}] end) + [{op: "add", path: "/spec/taints", value: $all}] | tojson"#;
 
 /// One resource for each host of a pool, all in the pool's script.
@@ -63,7 +63,8 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
         about: format!("The nodes of pool {}: their labels and taints.", pool.name),
         observe: Observe {
             command: kubectl(&["get", "node", host, "--output", "json"]),
-            // No script makes a host: where a node is missing, there is nothing to create it by, and the script says so.
+            // No script makes a host: where a node is missing, there is nothing to create it by, and the script says
+            // so.
             absent: r"\(NotFound\)",
         },
         create: Vec::new(),

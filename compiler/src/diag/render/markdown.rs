@@ -35,7 +35,8 @@ fn row(sources: &Sources, found: &Diagnostic) -> String {
     )
 }
 
-/// Text for a cell: one line, no cell ends and no HTML in it. Inside of backticks only the end of a cell means anything.
+/// Text for a cell: one line, no cell ends and no HTML in it. Inside of backticks only the end of a cell means
+/// anything.
 fn cell(text: &str) -> String {
     let mut safe = String::new();
     let mut quoted = false;

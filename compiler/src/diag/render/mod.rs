@@ -102,8 +102,8 @@ fn visible(text: &str) -> String {
     text.chars().map(visible_char).collect()
 }
 
-/// A character that can be seen. Controls have pictures of their own in Unicode; those that turn the direction of writing
-/// have none.
+/// A character that can be seen. Controls have pictures of their own in Unicode; those that turn the direction of
+/// writing have none.
 fn visible_char(c: char) -> char {
     match c {
         '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),

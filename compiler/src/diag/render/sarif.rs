@@ -119,8 +119,8 @@ fn changes(sources: &Sources, fix: &Fix) -> Vec<Value> {
     files.into_iter().map(change).collect()
 }
 
-/// What stays the same when lines above a finding change: its code, its file, the text of its line, and how many like it
-/// came before.
+/// What stays the same when lines above a finding change: its code, its file, the text of its line, and how many like
+/// it came before.
 fn fingerprint(
     sources: &Sources,
     found: &Diagnostic,

@@ -6,8 +6,9 @@ use crate::shell::quote;
 /// The longest line a command is kept on.
 const WIDTH: usize = 100;
 
-/// The words of a command as they stand in a script, those that belong together in one group: the program and its verbs,
-/// then each flag with its values. `observed` names the variables that hold what is known only at run time, in order.
+/// The words of a command as they stand in a script, those that belong together in one group: the program and its
+/// verbs, then each flag with its values. `observed` names the variables that hold what is known only at run time, in
+/// order.
 pub(super) fn call(command: &Command, observed: &[String]) -> Vec<Vec<String>> {
     let mut observed = observed.iter();
     let mut groups: Vec<Vec<String>> = vec![Vec::new()];
@@ -39,8 +40,8 @@ pub(super) fn programs(command: &Command) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A jq program as a word. What only lays it out over several lines of a source file is left out, so that it stays legible
-/// in quotes; where a `#` may begin a comment, line breaks mean something and stay.
+/// A jq program as a word. What only lays it out over several lines of a source file is left out, so that it stays
+/// legible in quotes; where a `#` may begin a comment, line breaks mean something and stay.
 pub(super) fn program(text: &str) -> String {
     if text.contains('#') {
         return quote(text);

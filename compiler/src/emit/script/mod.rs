@@ -68,6 +68,9 @@ fn add_file(file: &File, tree: &mut Tree) {
     }
 }
 
+/// What follows the list of scripts.
+const APPLY: &str = include_str!("apply.sh");
+
 /// The script that runs all others.
 fn apply<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a str>) -> String {
     let about = format!(
@@ -77,9 +80,8 @@ fn apply<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a str>) -> String {
     let mut text = head(&[&about]);
     text += &flags(&about);
     text.push('\n');
-    for script in scripts {
-        text += &format!("say '== {script}'\n\"$here/{script}.sh\" \"$@\"\n");
-    }
+    let scripts: Vec<_> = scripts.map(quote).collect();
+    text += &format!("scripts=({})\n{APPLY}", scripts.join(" "));
     text
 }
 

@@ -10,7 +10,8 @@ use crate::shell::quote;
 /// Flags and the question.
 const ASK: &str = include_str!("teardown.sh");
 
-/// A script that deletes every resource, the last one made first. Clusters and pools that are not gpuc's are no resources.
+/// A script that deletes every resource, the last one made first. Clusters and pools that are not gpuc's are no
+/// resources.
 pub(super) fn teardown(plan: &Plan) -> String {
     let about = format!(
         "Deletes what the scripts beside it made for cluster {}. It asks first.",

@@ -66,6 +66,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-/// AWS allows 50. eksctl, EKS and the Auto Scaling group add 12 of their own: alpha.eksctl.io/…, eksctl.cluster.k8s.io/…,
-/// eks:…, k8s.io/cluster-autoscaler/…, kubernetes.io/cluster/… and Name (eksctl-io/eksctl @99984adb, 2026-08-21).
+/// AWS allows 50. eksctl, EKS and the Auto Scaling group add 12 of their own: alpha.eksctl.io/…,
+/// eksctl.cluster.k8s.io/…, eks:…, k8s.io/cluster-autoscaler/…, kubernetes.io/cluster/… and Name (eksctl-io/eksctl
+/// @99984adb, 2026-08-21).
 const MOST: usize = 38;

@@ -154,7 +154,7 @@ pub(super) const OS_SKU: FieldKind = FieldKind {
 };
 pub(super) const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
-    read: r#".orchestratorVersion | split(".")[:2] | join(".")"#,
+    read: r#".orchestratorVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
     create: None,
     change: Change::Rolls {
         reason: "AKS drains and reimages every node with the other version",

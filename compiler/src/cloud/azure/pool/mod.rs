@@ -45,7 +45,8 @@ pub(super) fn first_pool(cluster: &Cluster, pool: &Pool) -> Vec<String> {
             "--labels" => "--nodepool-labels",
             "--node-taints" => "--nodepool-taints",
             "--tags" => "--nodepool-tags",
-            // The first pool is always one of regular machines for the system, on Linux; the rest is set on it afterwards.
+            // The first pool is always one of regular machines for the system, on Linux; the rest is set on it
+            // afterwards.
             "--mode" | "--priority" | "--os-type" | "--max-surge" | "--max-unavailable" => continue,
             flag => flag,
         };

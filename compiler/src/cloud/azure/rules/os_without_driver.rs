@@ -62,8 +62,8 @@ nodePools:
     run,
 };
 
-/// Source: Azure/karpenter-provider-azure@352646f5 `pkg/utils/supported-gpus.yaml`, read 2026-11-21. From Kubernetes 1.32 on
-/// `AzureLinux` is Azure Linux 3 (MicrosoftDocs/azure-aks-docs `articles/aks/upgrade-os-version.md`@024a50aa).
+/// Source: Azure/karpenter-provider-azure@352646f5 `pkg/utils/supported-gpus.yaml`, read 2026-11-21. From Kubernetes
+/// 1.32 on `AzureLinux` is Azure Linux 3 (MicrosoftDocs/azure-aks-docs `articles/aks/upgrade-os-version.md`@024a50aa).
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus) in cluster.gpu_pools() {
         let Some(size) = size(pool).filter(|size| !size.aks_os.is_empty()) else {

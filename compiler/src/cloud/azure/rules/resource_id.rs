@@ -109,8 +109,8 @@ fn wrong(id: &Spanned<String>, what: &str, kind: &[&str], report: &mut Report) {
         .emit();
 }
 
-/// Whether this is the id of a resource of this kind: its provider, then its types from the outermost. Azure compares ids
-/// without regard to case.
+/// Whether this is the id of a resource of this kind: its provider, then its types from the outermost. Azure compares
+/// ids without regard to case.
 fn is_resource_id(id: &str, kind: &[&str]) -> bool {
     let parts: Vec<_> = id.split('/').collect();
     let [

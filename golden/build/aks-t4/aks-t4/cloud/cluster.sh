@@ -56,7 +56,9 @@ look_2() {
     'whether the API server is private is fixed when the cluster is made, unless it is in the cluster'\''s own network' \
     false \
     '.apiServerAccessProfile.enablePrivateCluster // false'
-  field 'Kubernetes version' changes '' '"1.34"' '.kubernetesVersion | split(".")[:2] | join(".")'
+  field 'Kubernetes version' changes '' \
+    '"1.34"' \
+    '.kubernetesVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
   field tier changes '' \
     '["standard","KubernetesOfficial"]' \
     '[(.sku.tier // "Free" | ascii_downcase), .supportPlan // "KubernetesOfficial"]'

@@ -58,7 +58,7 @@ look_1() {
     '.osSku // "Ubuntu"'
   field 'Kubernetes version' rolls 'AKS drains and reimages every node with the other version' \
     '"1.34"' \
-    '.orchestratorVersion | split(".")[:2] | join(".")'
+    '.orchestratorVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
   field mode changes '' '"User"' .mode
   field autoscaling changes '' \
     '{"enabled":true,"min":1,"max":3}' \

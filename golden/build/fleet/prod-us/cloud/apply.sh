@@ -10,11 +10,22 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Makes and changes what cluster prod-us needs, in order.' "$@"
 
-say '== cluster'
-"$here/cluster.sh" "$@"
-say '== pool-system'
-"$here/pool-system.sh" "$@"
-say '== pool-infer'
-"$here/pool-infer.sh" "$@"
-say '== pool-train'
-"$here/pool-train.sh" "$@"
+scripts=(cluster pool-system pool-infer pool-train)
+
+# Every script looks before the first one changes anything.
+if [ -z "$dry_run" ]; then
+  for script in "${scripts[@]}"; do
+    "$here/$script.sh" --look "$@"
+  done
+fi
+[ -z "$look_only" ] || exit 0
+failed=
+for script in "${scripts[@]}"; do
+  say "== $script"
+  if [ -n "$dry_run" ]; then
+    "$here/$script.sh" "$@" || failed=yes
+  else
+    "$here/$script.sh" "$@"
+  fi
+done
+[ -z "$failed" ]

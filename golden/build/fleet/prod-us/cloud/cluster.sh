@@ -36,7 +36,9 @@ look_1() {
   field tags changes '' \
     '{}' \
     '.cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not))'
-  field 'Kubernetes version' changes '' '"1.34"' .cluster.version
+  field 'Kubernetes version' changes '' \
+    '"1.34"' \
+    '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
 }
 
 make_1() {

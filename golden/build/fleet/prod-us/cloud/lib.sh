@@ -7,6 +7,7 @@
 
 dry_run=
 allow_disruption=
+look_only=
 number=0     # the resource that is looked at or changed
 names=()     # by number: what the resource is called
 missing=()   # by number: `yes` when it is not there
@@ -15,6 +16,7 @@ replacements=()
 disruptions=()
 created=
 acted=
+stopped=
 
 work=$(mktemp -d)
 at_exit() { :; }
@@ -45,12 +47,14 @@ shown() {
 resource_flags() {
   local usage
   usage="$1
-usage: ${0##*/} [--dry-run] [--allow-disruption]
+usage: ${0##*/} [--look | --dry-run] [--allow-disruption]
+  --look              only looks whether something stands against it, and changes nothing
   --dry-run           shows what would be run, and changes nothing
   --allow-disruption  makes changes too that drain nodes"
   shift
   while [ $# -gt 0 ]; do
     case $1 in
+      --look) look_only=yes ;;
       --dry-run) dry_run=yes ;;
       --allow-disruption) allow_disruption=yes ;;
       --help | -h)
@@ -137,7 +141,7 @@ field() {
     rolls) disruptions+=("$difference" "  $reason") ;;
     *) ;;
   esac
-  say "$difference"
+  [ -n "$look_only" ] || say "$difference"
 }
 
 # observed WANT PROGRAM: what a jq program makes of the resource, with the wanted value of a field as $want.
@@ -154,14 +158,23 @@ differs() {
   esac
 }
 
-# Stops before anything is changed when something cannot be, or must not be without a word of the user's.
+# Stops before the script changes anything when something cannot be changed, or must not be without a word of the
+# user's. A dry run only says so, and goes on to show the rest.
 settle() {
   [ ${#replacements[@]} -eq 0 ] ||
-    die 'nothing was changed, because this cannot be changed where it is; it would have to be made anew:' \
-      "${replacements[@]}"
+    stop 'this cannot be changed where it is; it would have to be made anew:' "${replacements[@]}"
   [ ${#disruptions[@]} -eq 0 ] || [ -n "$allow_disruption" ] ||
-    die 'nothing was changed, because this drains nodes; call the script with --allow-disruption to go on:' \
-      "${disruptions[@]}"
+    stop 'this drains nodes, and is done only with --allow-disruption:' "${disruptions[@]}"
+}
+
+stop() {
+  [ -n "$dry_run" ] || die "${0##*/} changed nothing: $1" "${@:2}"
+  local line
+  say "${0##*/} would stop here: $1"
+  for line in "${@:2}"; do
+    say "  $line"
+  done
+  stopped=yes
 }
 
 # Says that a resource is made.
@@ -177,6 +190,10 @@ carry_out() {
     "look_$number"
   done
   settle
+  if [ -n "$look_only" ] || [ -n "$stopped" ]; then
+    [ -z "$stopped" ] || exit 1
+    return 0
+  fi
   for ((number = 1; number <= count; number++)); do
     # What was made may have brought this one with it.
     if [ -n "$created" ] && [ -z "$dry_run" ] && is_missing; then

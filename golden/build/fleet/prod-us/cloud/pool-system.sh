@@ -75,7 +75,7 @@ look_1() {
   field 'Kubernetes version' rolls \
     'EKS drains every node and puts one of the new version in its place' \
     '"1.34"' \
-    .nodegroup.version
+    '.nodegroup.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
 }
 
 make_1() {

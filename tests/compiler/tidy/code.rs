@@ -1,0 +1,139 @@
+//! A Rust file taken apart as far as the promises about names need it.
+
+use std::collections::BTreeSet;
+
+/// A Rust file taken apart.
+#[derive(Default)]
+pub(super) struct Code {
+    /// Every identifier and keyword.
+    pub(super) names: BTreeSet<String>,
+    /// Every text on one line; those of several lines are pages and examples.
+    pub(super) texts: BTreeSet<String>,
+    /// The file with nothing inside its texts.
+    pub(super) without_texts: String,
+    /// The file without comments and texts.
+    bare: String,
+}
+
+impl Code {
+    pub(super) fn of(text: &str) -> Self {
+        let mut code = Self::default();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let (length, text) = match first {
+                '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), None),
+                'r' if rest.starts_with("r\"") || rest.starts_with("r#") => raw(rest),
+                '"' => plain(rest),
+                // A lifetime has no closing quote; a character may be a quote itself.
+                '\'' => (character(rest), None),
+                c if c.is_alphabetic() || c == '_' => {
+                    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+                    (end.unwrap_or(rest.len()), None)
+                }
+                c => (c.len_utf8(), None),
+            };
+            let token = &rest[..length];
+            let is_comment = token.starts_with("//");
+            if let Some(text) = text {
+                let breaks = token.matches('\n').count();
+                code.without_texts.push_str(&"\n".repeat(breaks));
+                code.bare.push_str("\"\"");
+                if breaks == 0 {
+                    code.texts.insert(text);
+                }
+            } else {
+                code.without_texts.push_str(token);
+                if !is_comment {
+                    code.bare.push_str(token);
+                }
+                if first.is_alphabetic() || first == '_' {
+                    code.names.insert(token.to_owned());
+                }
+            }
+            rest = &rest[length..];
+        }
+        code
+    }
+
+    /// The parts of the crate that are named by their paths.
+    pub(super) fn uses(&self) -> BTreeSet<String> {
+        let paths = self.bare.split("crate::").skip(1);
+        let names = paths.map(|rest| {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+            rest[..end.unwrap_or(rest.len())].to_owned()
+        });
+        // `crate::{a, b}` and types at the root have no name of a part.
+        let parts = names.inspect(|name| assert!(!name.is_empty(), "write one path a `use`"));
+        parts
+            .filter(|name| !name.starts_with(char::is_uppercase))
+            .collect()
+    }
+}
+
+fn raw(rest: &str) -> (usize, Option<String>) {
+    let hashes = rest[1..].chars().take_while(|c| *c == '#').count();
+    let start = 1 + hashes;
+    if !rest[start..].starts_with('"') {
+        return (start, None);
+    }
+    let end = format!("\"{}", "#".repeat(hashes));
+    let length = rest[start + 1..]
+        .find(&end)
+        .map_or(rest.len(), |at| start + 1 + at);
+    (length + end.len(), Some(rest[start + 1..length].to_owned()))
+}
+
+fn plain(rest: &str) -> (usize, Option<String>) {
+    let mut escaped = false;
+    for (index, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return (index + 1, Some(rest[1..index].to_owned())),
+            _ => {}
+        }
+    }
+    (rest.len(), None)
+}
+
+fn character(rest: &str) -> usize {
+    let mut chars = rest.char_indices().skip(1);
+    match (chars.next(), chars.next()) {
+        (Some((_, '\\')), Some((at, escaped))) => {
+            let after = at + escaped.len_utf8();
+            rest[after..]
+                .find('\'')
+                .map_or(rest.len(), |end| after + end + 1)
+        }
+        (Some(_), Some((at, '\''))) => at + 1,
+        _ => 1,
+    }
+}
+
+/// The words of a name or a text, in lower case: `AwsCluster` and `aws_cluster` are both `aws`, `cluster`.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for c in text.chars() {
+        let starts = c.is_uppercase() && before.is_lowercase();
+        if starts || !c.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric() {
+            words.last_mut().unwrap().extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[test]
+fn files_are_taken_apart() {
+    let text = "//! Aws\nuse crate::node::Node;\nfn eks<'a>(c: char) -> &'a str { let q = '\"'; r#\"gke\"# }\n// end\n";
+    let code = Code::of(text);
+    assert_eq!(code.uses(), BTreeSet::from(["node".to_owned()]));
+    assert!(code.names.contains("eks") && !code.names.contains("Aws"));
+    assert_eq!(code.texts, BTreeSet::from(["gke".to_owned()]));
+    assert_eq!(words("AwsCluster on-EKS"), ["aws", "cluster", "on", "eks"]);
+}

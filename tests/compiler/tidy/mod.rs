@@ -1,0 +1,422 @@
+//! Promises about the code itself: which part leans on which, what is named where, how long things get.
+
+mod code;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use gpuc_schema::gpu::MODELS;
+
+use crate::support::{files_below, repository};
+use code::{Code, words};
+
+/// Which other parts of the compiler each part may use; `codes` is the root's list of all findings.
+///
+/// The library never names `cli`, which is no part of it.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("source", &[]),
+    ("shell", &[]),
+    ("schema", &[]),
+    ("tree", &[]),
+    ("node", &["source", "yaml"]),
+    ("yaml", &["diag", "node", "source"]),
+    ("diag", &["source"]),
+    ("load", &["diag", "node", "source", "yaml"]),
+    ("decode", &["diag", "node", "source", "yaml"]),
+    (
+        "model",
+        &["check", "cloud", "diag", "node", "resolve", "source"],
+    ),
+    ("resolve", &["cloud", "diag", "model", "node", "source"]),
+    (
+        "check",
+        &[
+            "cloud", "codes", "diag", "model", "node", "resolve", "source",
+        ],
+    ),
+    (
+        "cloud",
+        &[
+            "check", "diag", "lower", "model", "node", "plan", "resolve", "shell", "source",
+        ],
+    ),
+    (
+        "chart",
+        &["check", "cloud", "lower", "model", "node", "plan"],
+    ),
+    ("plan", &["chart", "node"]),
+    (
+        "lower",
+        &["chart", "check", "cloud", "model", "node", "plan", "source"],
+    ),
+    ("audit", &["check", "plan"]),
+    (
+        "emit",
+        &["audit", "node", "plan", "shell", "tree", "yaml", "lock"],
+    ),
+    ("lock", &["tree"]),
+    ("expand", &["model", "node", "yaml"]),
+    (
+        "compile",
+        &[
+            "audit", "check", "decode", "diag", "emit", "expand", "load", "lock", "lower", "model",
+            "plan", "resolve", "tree",
+        ],
+    ),
+    ("fleet", &["compile", "diag", "source"]),
+    ("lib", &[]),
+    // The library's users: they name it `gpuc`.
+    ("cli", &[]),
+    ("main", &[]),
+];
+
+#[test]
+fn parts_lean_on_each_other_one_way() {
+    let allowed: BTreeMap<_, _> = LAYERS.iter().copied().collect();
+    let mut wrong = Vec::new();
+    for (path, code) in compiler() {
+        let part = path.split(['/', '.']).next().unwrap();
+        let others = allowed
+            .get(part)
+            .unwrap_or_else(|| panic!("{part} is not in LAYERS"));
+        for used in code.uses() {
+            if used != part && !others.contains(&used.as_str()) {
+                wrong.push(format!("{path} uses crate::{used}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The words by which people call clouds.
+const CLOUD_WORDS: &[&str] = &["aws", "eks", "gke", "gcp", "azure", "aks"];
+
+/// Where clouds may be named outside their folders, with the reason.
+const NAMES_CLOUDS: &[(&str, &str)] = &[
+    ("cloud/mod.rs", "the list of all clouds"),
+    (
+        "chart/efa_device_plugin.rs",
+        "the chart's own name and places",
+    ),
+    ("cli/args.rs", "the words of `gpuc init`"),
+    ("cli/init.rs", "the starters, one a cloud"),
+    (
+        "load/unions.rs",
+        "the schema's choices, by their paths in the file",
+    ),
+];
+
+#[test]
+fn clouds_are_named_in_their_folders_alone() {
+    let mut wrong = Vec::new();
+    for (path, code) in compiler() {
+        let own = path
+            .strip_prefix("cloud/")
+            .and_then(|rest| rest.split('/').next());
+        let listed = NAMES_CLOUDS.iter().any(|(listed, _)| *listed == path);
+        if listed || matches!(own, Some("aws" | "azure" | "gcp" | "onprem")) {
+            continue;
+        }
+        let found = code.names.iter().chain(&code.texts);
+        for text in found.filter(|text| {
+            words(text)
+                .iter()
+                .any(|it| CLOUD_WORDS.contains(&it.as_str()))
+        }) {
+            // `Azure Linux` is an operating system.
+            if text != "AzureLinux" {
+                wrong.push(format!("{path}: {text}"));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "ask the cloud's Facts instead: {wrong:#?}"
+    );
+}
+
+#[test]
+fn clouds_name_themselves_and_no_other() {
+    let own: &[(&str, &[&str])] = &[
+        ("aws", &["aws", "eks"]),
+        ("azure", &["azure", "aks"]),
+        ("gcp", &["gcp", "gke"]),
+        ("onprem", &[]),
+    ];
+    let mut wrong = Vec::new();
+    for (path, code) in compiler() {
+        let folder = path
+            .strip_prefix("cloud/")
+            .and_then(|rest| rest.split('/').next());
+        let Some((_, own)) = own.iter().find(|(name, _)| Some(*name) == folder) else {
+            continue;
+        };
+        for name in &code.names {
+            let others = words(name)
+                .into_iter()
+                .filter(|word| CLOUD_WORDS.contains(&word.as_str()));
+            for other in others.filter(|word| !own.contains(&word.as_str())) {
+                wrong.push(format!("{path}: {name} ({other})"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn cards_are_named_in_tables_alone() {
+    let keys: BTreeSet<_> = MODELS
+        .iter()
+        .map(|model| model.key.to_lowercase())
+        .collect();
+    let constants: BTreeSet<_> = keys
+        .iter()
+        .map(|key| key.to_uppercase().replace('-', "_"))
+        .collect();
+    let mut wrong = Vec::new();
+    for (path, code) in compiler() {
+        let is_table = path.starts_with("cloud/") && path.contains("machine");
+        // Which cards a cloud attaches or cuts is a table too.
+        let is_table =
+            is_table || path.ends_with("gcp/attach.rs") || path.ends_with("gcp/partitions.rs");
+        let is_table =
+            is_table || path.ends_with("gcp/zones.rs") || path.ends_with("gcp/accelerator.rs");
+        if is_table {
+            continue;
+        }
+        let names = code.names.iter().filter(|name| constants.contains(*name));
+        let texts = code
+            .texts
+            .iter()
+            .filter(|text| keys.contains(&text.to_lowercase()));
+        wrong.extend(names.chain(texts).map(|found| format!("{path}: {found}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_file_is_in_its_list() {
+    let mut wrong = Vec::new();
+    for root in [
+        "compiler/src",
+        "schema/src",
+        "runtime/src",
+        "tests/compiler",
+    ] {
+        let files = files_below(&repository().join(root));
+        let sources = files.keys().filter(|path| is_rust(path));
+        for path in sources {
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let (folder, name) = match name {
+                "main.rs" | "lib.rs" => continue,
+                "mod.rs" => folder.rsplit_once('/').unwrap_or(("", folder)),
+                name => (folder, name.trim_end_matches(".rs")),
+            };
+            let above = format!("{folder}.rs");
+            let lists = ["mod.rs", "lib.rs", "main.rs"].map(|list| format!("{folder}/{list}"));
+            let lists = lists
+                .iter()
+                .map(|list| list.trim_start_matches('/'))
+                .chain([above.as_str()]);
+            let mut lists = lists.filter_map(|list| files.get(list));
+            let declared = [format!("mod {name};"), format!("mod {name} ")];
+            if !lists.any(|list| declared.iter().any(|line| list.contains(line))) {
+                wrong.push(format!("{root}/{path}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "no list declares these files: {wrong:#?}");
+}
+
+#[test]
+fn rules_are_sorted_and_in_their_blocks() {
+    let number = |id: &str| id.trim_start_matches("GPUC").parse::<u32>().unwrap();
+    let mut lists = vec![(2000..2500, gpuc::check::RULES)];
+    for cloud in gpuc::cloud::CLOUDS {
+        let block = match cloud.facts().key {
+            "aws" => 2500..2600,
+            "gcp" => 2600..2700,
+            "azure" => 2700..2800,
+            "onPrem" => 2800..2900,
+            other => panic!("{other} has no block of ids"),
+        };
+        lists.push((block, cloud.rules()));
+    }
+    for (block, rules) in lists {
+        let ids: Vec<_> = rules.iter().map(|rule| number(rule.code.id)).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
+        assert!(
+            ids.iter().all(|id| block.contains(id)),
+            "{block:?} has {ids:?}"
+        );
+    }
+}
+
+#[test]
+fn every_module_begins_with_a_sentence() {
+    let files = tracked(".rs");
+    let bare = files.iter().filter(|(_, text)| !text.starts_with("//! "));
+    let bare: Vec<_> = bare.map(|(path, _)| path).collect();
+    assert!(bare.is_empty(), "{bare:#?}");
+}
+
+/// Files of more than 500 lines before their tests, with the reason.
+const LONG: &[(&str, &str)] = &[
+    (
+        "compiler/src/resolve/codes.rs",
+        "a table: the pages of a phase",
+    ),
+    ("compiler/src/emit/script/tests.rs", "tests"),
+];
+
+#[test]
+fn files_are_one_idea() {
+    let count = |text: &str| {
+        text.split("\n#[cfg(test)]\nmod tests")
+            .next()
+            .unwrap()
+            .lines()
+            .count()
+    };
+    let files = tracked(".rs");
+    let long = files.iter().filter(|(_, text)| count(text) > 500);
+    let long: Vec<_> = long.map(|(path, _)| path.as_str()).collect();
+    let listed: Vec<_> = LONG.iter().map(|(path, _)| *path).collect();
+    let new: Vec<_> = long.iter().filter(|path| !listed.contains(path)).collect();
+    assert!(new.is_empty(), "{new:#?}");
+    let short: Vec<_> = listed.iter().filter(|path| !long.contains(path)).collect();
+    assert!(short.is_empty(), "no longer long: {short:#?}");
+}
+
+#[test]
+fn lines_fit_beside_each_other() {
+    let mut wide = Vec::new();
+    for (path, text) in tracked(".rs") {
+        for (index, line) in Code::of(&text).without_texts.lines().enumerate() {
+            if line.chars().count() > 120 {
+                wide.push(format!("{path}:{}", index + 1));
+            }
+        }
+    }
+    for (path, text) in tracked(".md") {
+        let generated = text.contains("This file is generated.") || path.starts_with("golden/");
+        let mut quoted = false;
+        let prose = text.lines().enumerate().filter(|(_, line)| {
+            let fence = line.trim_start().starts_with("```");
+            quoted ^= fence;
+            !quoted && !fence && !line.contains('|') && !line.contains("://")
+        });
+        let long = prose.filter(|(_, line)| !generated && line.chars().count() > 125);
+        wide.extend(long.map(|(index, _)| format!("{path}:{}", index + 1)));
+    }
+    assert!(wide.is_empty(), "{wide:#?}");
+}
+
+#[test]
+fn nothing_is_left_for_later_and_no_machine_is_named() {
+    let later = [
+        concat!("to", "do!("),
+        concat!("unimple", "mented!("),
+        concat!("FIX", "ME"),
+    ];
+    let machines = [
+        concat!("/wo", "rk/"),
+        concat!("/tmp/", "wt"),
+        concat!("/ro", "ot/"),
+    ];
+    let mut wrong = Vec::new();
+    for (path, text) in tracked("") {
+        for (index, line) in text.lines().enumerate() {
+            let found = later
+                .iter()
+                .chain(&machines)
+                .filter(|word| line.contains(**word));
+            wrong.extend(found.map(|word| format!("{path}:{}: {word}", index + 1)));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_example_has_its_row() {
+    let table = fs::read_to_string(repository().join("examples/README.md")).unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| ["));
+    let rows: BTreeSet<_> = rows
+        .map(|row| row[3..].split(']').next().unwrap().to_owned())
+        .collect();
+    let folders = fs::read_dir(repository().join("examples")).unwrap();
+    let folders = folders
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir());
+    let folders: BTreeSet<_> = folders
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(rows, folders);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut broken = Vec::new();
+    for (path, text) in tracked(".md") {
+        if path.starts_with("golden/") {
+            continue;
+        }
+        let folder = repository().join(&path).parent().unwrap().to_owned();
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let target = link.split('#').next().unwrap();
+            let is_path = !target.is_empty() && !target.contains("://") && !target.contains(' ');
+            if is_path && !folder.join(target).exists() {
+                broken.push(format!("{path}: {link}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// The compiler's sources without their tests, by path below `compiler/src`.
+fn compiler() -> BTreeMap<String, Code> {
+    let files = files_below(&repository().join("compiler/src")).into_iter();
+    let files = files.filter(|(path, _)| {
+        is_rust(path) && !path.ends_with("tests.rs") && !path.ends_with("testing.rs")
+    });
+    files
+        .map(|(path, text)| {
+            let text = text.split("\n#[cfg(test)]\nmod tests").next().unwrap();
+            (path, Code::of(text))
+        })
+        .collect()
+}
+
+/// The files that git keeps and whose names end like this, with their texts.
+fn tracked(end: &str) -> Vec<(String, String)> {
+    let mut git = Command::new("git");
+    git.args([
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "-z",
+    ]);
+    let output = git.current_dir(repository()).output().unwrap();
+    assert!(output.status.success(), "git does not list its files");
+    let list = String::from_utf8(output.stdout).unwrap();
+    let paths = list
+        .split('\0')
+        .filter(|path| !path.is_empty() && path.ends_with(end));
+    paths
+        .filter_map(|path| {
+            let text = fs::read_to_string(repository().join(path)).ok()?;
+            Some((path.to_owned(), text))
+        })
+        .collect()
+}
+
+fn is_rust(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|end| end == "rs")
+}
