@@ -141,7 +141,8 @@ pub(crate) fn healthy(stage: &Stage) -> Value {
         let names = members(&state, expectation);
         let count = u32::try_from(names.len()).unwrap();
         for name in names {
-            state["nodes"][&name] = node(stage, expectation, &name);
+            let there = state["nodes"][&name].clone();
+            state["nodes"][&name] = node(stage, expectation, &name, &there);
         }
         for (namespace, name) in &expectation.daemon_sets {
             *served.entry(format!("{namespace}/{name}")).or_default() += count;
@@ -178,7 +179,8 @@ fn members(state: &Value, expectation: &Expectation) -> Vec<String> {
         .collect()
 }
 
-fn node(stage: &Stage, expectation: &Expectation, name: &str) -> Value {
+/// A node of a pool. What it has already stays: two pools may share a node that others made.
+fn node(stage: &Stage, expectation: &Expectation, name: &str, there: &Value) -> Value {
     let pool = stage.cluster.pool(&expectation.pool).unwrap();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     labels.extend(pool.labels.iter().map(|label| (&*label.key, &*label.value)));
@@ -192,9 +194,15 @@ fn node(stage: &Stage, expectation: &Expectation, name: &str) -> Value {
         json!({"key": taint.key, "value": taint.value, "effect": format!("{:?}", taint.effect)})
     });
     let allocatable = expectation.allocatable.iter().chain(&expectation.fabric);
-    let allocatable: BTreeMap<_, _> = allocatable
-        .map(|(key, count)| (key, count.to_string()))
+    let mut allocatable: BTreeMap<_, _> = allocatable
+        .map(|(key, count)| (key.as_str(), count.to_string()))
         .collect();
+    let held = |what: &'static str| there.pointer(what).and_then(Value::as_object);
+    let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_owned();
+    let of_labels = held("/metadata/labels").into_iter().flatten();
+    labels.extend(of_labels.map(|(key, value)| (key.as_str(), value.as_str().unwrap())));
+    let of_resources = held("/status/allocatable").into_iter().flatten();
+    allocatable.extend(of_resources.map(|(key, value)| (key.as_str(), text(value))));
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": labels},

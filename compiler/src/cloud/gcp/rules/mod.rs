@@ -14,6 +14,7 @@ mod partition;
 mod plugin_label;
 mod project_id;
 mod resource_label;
+mod resource_name;
 mod shares_renamed;
 mod system_pool_missing;
 mod taint_automatic;
@@ -45,6 +46,7 @@ pub(super) static RULES: &[&Rule] = &[
     &resource_label::RULE,
     &fraction::RULE,
     &gpudirect_unused::RULE,
+    &resource_name::RULE,
 ];
 
 #[cfg(test)]
