@@ -31,7 +31,7 @@ pub(super) fn objects(pools: &[&Pool]) -> Vec<Object> {
     ]
 }
 
-/// The runtime classes by which the pods of a plugin get NVIDIA's container runtime, where it is not the node's default.
+/// The runtime classes by which a plugin's pods get NVIDIA's container runtime, where it is not the node's default.
 pub(super) fn runtime_classes(
     component: &str,
     cluster: &Checked<'_>,
