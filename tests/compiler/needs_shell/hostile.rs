@@ -34,9 +34,9 @@ fn texts_that_hurt() -> Vec<String> {
     texts
 }
 
-/// Every text below a key of the file, or of all of it, keys of labels and tags included, is made each of the hostile ones
-/// in turn. What gpuc takes is applied; nothing may be run by it, and every program must be given exactly what the plan
-/// says.
+/// Every text below a key of the file, or of all of it, keys of labels and tags included, is made each of the hostile
+/// ones in turn. What gpuc takes is applied; nothing may be run by it, and every program must be given exactly what the
+/// plan says.
 pub(crate) fn texts(case: &Case, below: Option<&str>) {
     let config: Value = serde_yaml::from_str(case.config).unwrap();
     let mut places = Vec::new();
