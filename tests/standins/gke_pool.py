@@ -280,6 +280,10 @@ def settings(call):
     return groups
 
 
+# What holds keys of the user's: protobuf JSON keeps every entry of a map, whatever its value is.
+_MAPS = {"labels", "metadata", "resourceLabels"}
+
+
 def _prune(value):
     """VALUE without the fields that protobuf JSON omits: false, zero, and empty ones."""
     if isinstance(value, list):
@@ -288,7 +292,7 @@ def _prune(value):
         return value
     found = {}
     for key, each in sorted(value.items()):
-        each = _prune(each)
+        each = each if key in _MAPS else _prune(each)
         if each or (each == {} and key in ("autoscaling", "windowsNodeConfig")):
             found[key] = each
     return found

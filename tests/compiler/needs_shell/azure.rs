@@ -204,6 +204,12 @@ fn somebody_elses_subscription_is_left_alone() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
+fn everything_is_looked_at_first() {
+    life::everything_is_looked_at_first(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
 fn accidents_are_survived() {
     life::survives_being_killed(&RICH);
 }
