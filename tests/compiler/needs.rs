@@ -47,11 +47,10 @@ pub(crate) fn json(variable: &str, file: &str) -> Value {
 
 /// Runs one of `tests/compiler/python/` on a JSON value; it answers with another. One start for a whole batch, because
 /// the programs behind take seconds to start.
-pub(crate) fn python(interpreter: &str, script: &str, arguments: &[&str], input: &Value) -> Value {
+pub(crate) fn python(interpreter: &str, script: &str, input: &Value) -> Value {
     let script = repository().join("tests/compiler/python").join(script);
     let mut child = Command::new(interpreter)
         .arg(&script)
-        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -11,6 +11,9 @@ use crate::yaml::core_schema::Core;
 /// The lists whose items merge by their `name`.
 pub(super) const NAMED: &[&str] = &["nodePools", "teams", "workloads"];
 
+/// Mappings that say one thing in either of two ways: where the overlay says it in one, the base's other way goes.
+const EITHER: &[(&str, [&[&str]; 2])] = &[("nodePools.nodes", [&["count"], &["min", "max"]])];
+
 /// The document over its base: mappings merge deeply, the lists that have names by `name`, and anything else is
 /// replaced. `null` takes a key away. `base` itself stays only as the document wrote it.
 pub fn merge(base: &Node, overlay: Node, report: &mut Report) -> Node {
@@ -91,8 +94,25 @@ fn mappings(
             None => merged.push(Some(entry)),
         }
     }
-    let kept = |entry: &Entry| !is_union || chosen.contains(&entry.key);
+    let gone = other_way(path, &chosen);
+    let kept = |entry: &Entry| {
+        chosen.contains(&entry.key) || !(is_union || gone.contains(&entry.key.as_str()))
+    };
     merged.into_iter().flatten().filter(kept).collect()
+}
+
+/// The keys of the way in which the overlay does not say it.
+fn other_way(path: &str, chosen: &BTreeSet<String>) -> Vec<&'static str> {
+    let ways = EITHER.iter().find(|(at, _)| *at == path);
+    let Some((_, [one, other])) = ways else {
+        return Vec::new();
+    };
+    let says = |way: &[&str]| way.iter().any(|key| chosen.contains(*key));
+    match (says(one), says(other)) {
+        (true, false) => other.to_vec(),
+        (false, true) => one.to_vec(),
+        _ => Vec::new(),
+    }
 }
 
 /// Items over items of the same name, in the base's order; new ones come last.
@@ -110,7 +130,8 @@ fn by_name(
         }
     }
     for mut item in overlay {
-        let place = name(&item).and_then(|name| index.get(&name).copied());
+        // Each item of the base takes one; a second one of the name is a pool of its own, and reported as such.
+        let place = name(&item).and_then(|name| index.remove(&name));
         let below = place.and_then(|place| Some((place, merged[place].take()?)));
         match (take_remove(&mut item), below) {
             (None, Some((place, below))) => merged[place] = Some(deep(below, item, path, report)),
@@ -182,6 +203,26 @@ mod tests {
         let merged = merge(&tree(base), tree(overlay), &mut report);
         assert_eq!(serde_json::to_string(&merged).expect("a tree"), expected);
         report
+    }
+
+    #[test]
+    fn one_way_to_count_nodes_takes_the_place_of_the_other() {
+        let base =
+            tree("nodePools: [{name: a, nodes: {min: 1, max: 2}}, {name: b, nodes: {count: 3}}]");
+        let overlay =
+            tree("nodePools: [{name: a, nodes: {count: 5}}, {name: b, nodes: {min: 0, max: 9}}]");
+        let merged = merge(&base, overlay, &mut Report::default());
+        let merged = serde_json::to_string(&merged).unwrap();
+        let wanted = r#"{"nodePools":[{"name":"a","nodes":{"count":5}},{"name":"b","nodes":{"min":0,"max":9}}]}"#;
+        assert_eq!(merged, wanted);
+    }
+
+    #[test]
+    fn two_items_of_one_name_stay_two() {
+        let base = tree("nodePools: [{name: a, machine: x}]");
+        let overlay = tree("nodePools: [{name: a, machine: y}, {name: a, machine: z}]");
+        let merged = merge(&base, overlay, &mut Report::default());
+        assert_eq!(merged.get("nodePools").unwrap().items().len(), 2);
     }
 
     #[test]

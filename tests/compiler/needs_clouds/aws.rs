@@ -68,7 +68,7 @@ fn aws_takes_every_command() {
     let control: Vec<_> = control.map(str::to_owned).collect();
     commands.push(("control".to_owned(), control));
     let words: Vec<_> = commands.iter().map(|(_, words)| words).collect();
-    let answers = needs::python(python.to_str().unwrap(), "aws.py", &[], &json!(words));
+    let answers = needs::python(python.to_str().unwrap(), "aws.py", &json!(words));
     let refused = commands.iter().zip(answers.as_array().unwrap());
     let refused = refused.filter(|(_, answer)| {
         let said = answer["said"].as_str().unwrap();

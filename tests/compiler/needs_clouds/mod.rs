@@ -2,6 +2,7 @@
 
 mod aws;
 mod az;
+pub(crate) mod rehearsal;
 
 use std::collections::BTreeSet;
 use std::process::Stdio;

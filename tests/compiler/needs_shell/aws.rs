@@ -103,7 +103,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
             group["updateConfig"] = json!({"maxUnavailablePercentage": 33});
         }
         "number of nodes" => {
-            group["scalingConfig"] = json!({"minSize": 9, "maxSize": 99, "desiredSize": 9})
+            group["scalingConfig"] = json!({"minSize": 9, "maxSize": 99, "desiredSize": 9});
         }
         "Kubernetes version" => group["version"] = json!("1.33"),
         _ => return false,

@@ -74,10 +74,10 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         "zones" => pool["availabilityZones"] = json!(["3"]),
         "subnet" => pool["vnetSubnetId"] = json!("/subscriptions/other"),
         "capacity reservation group" => {
-            pool["capacityReservationGroupId"] = json!("/subscriptions/other")
+            pool["capacityReservationGroupId"] = json!("/subscriptions/other");
         }
         "proximity placement group" => {
-            pool["proximityPlacementGroupId"] = json!("/subscriptions/other")
+            pool["proximityPlacementGroupId"] = json!("/subscriptions/other");
         }
         "disk size" => pool["osDiskSizeGb"] = json!(77),
         "pods on a node" => pool["maxPods"] = json!(9),

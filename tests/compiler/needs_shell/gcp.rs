@@ -98,7 +98,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         }
         "boot disk size" => config["diskSizeGb"] = json!(77),
         "metadata that pods see" => {
-            config["workloadMetadataConfig"]["mode"] = json!("GCE_METADATA")
+            config["workloadMetadataConfig"]["mode"] = json!("GCE_METADATA");
         }
         "resource labels" => config["resourceLabels"]["owner"] = json!("somebody"),
         "autoscaling" if field.want.is_null() => {

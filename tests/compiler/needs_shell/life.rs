@@ -175,11 +175,14 @@ pub(crate) fn an_outage_is_no_absence(case: &Case) {
 }
 
 fn texts(command: &plan::Command) -> Vec<&str> {
-    let text = |word| match word {
-        &Word::Text(ref text) => text.as_str(),
-        other => panic!("what is looked at is known beforehand: {other:?}"),
-    };
     command.0.iter().map(text).collect()
+}
+
+fn text(word: &Word) -> &str {
+    match word {
+        Word::Text(text) => text,
+        other => panic!("what is looked at is known beforehand: {other:?}"),
+    }
 }
 
 /// Every field of every resource: what others changed is seen; what can be changed is, by the commands of that field

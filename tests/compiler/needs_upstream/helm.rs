@@ -69,12 +69,15 @@ fn charts_know_every_key() {
             for path in paths.unknown(&values, "") {
                 wrong.push(format!("{}: {}: no {path}", case.name, release.chart.name));
             }
-            values["config"]["default2"] = json!("a");
-            assert_eq!(paths.unknown(&values, ""), ["config/default2"]);
+            values["tolerationz"] = json!([]);
+            assert_eq!(paths.unknown(&values, ""), ["tolerationz"]);
         }
     }
     assert!(seen > 3, "only {seen} releases were looked at");
     assert_none(&wrong);
+    let mistake = json!({"config": {"default2": "a"}});
+    let found = Paths::of("nvidia-device-plugin").unknown(&mistake, "");
+    assert_eq!(found, ["config/default2"]);
 }
 
 #[test]

@@ -95,12 +95,7 @@ fn kubernetes_validate_takes_every_object() {
     let values: Vec<_> = objects.iter().map(|(_, value)| value).collect();
     let input = json!({"versions": VERSIONS, "objects": values});
     let python = needs::path(PYTHON);
-    let answer = needs::python(
-        python.to_str().unwrap(),
-        "kubernetes_objects.py",
-        &[],
-        &input,
-    );
+    let answer = needs::python(python.to_str().unwrap(), "kubernetes_objects.py", &input);
     let mut wrong = Vec::new();
     let mut mistakes = 0;
     for error in answer.as_array().unwrap() {

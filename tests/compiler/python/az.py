@@ -1,7 +1,7 @@
 """Runs Azure CLI commands in one process, against an Azure that is a dictionary on loopback.
 
-In: {"offline": path of az_offline.py, "steps": [{"argv": [...], "exists": bool}]}. `exists` says whether what the
-command speaks of is there before anybody made it. Out: for each step {"code", "said", "answer", "requests"}.
+In: {"offline": path of az_offline.py, "steps": [{"argv": [...], "exists": bool, "made": bool}]}. `exists` says whether
+what the command speaks of is there; `made`, whether it is what an earlier step made. Out: for each step {"code", "said", "answer", "requests"}.
 """
 
 import base64
@@ -9,16 +9,18 @@ import contextlib
 import http.server
 import io
 import json
+import logging
 import os
 import runpy
 import sys
 import tempfile
 import threading
+import time
 
 given = json.load(sys.stdin)
 os.environ["AZURE_CONFIG_DIR"] = tempfile.mkdtemp()
 os.environ["KUBECONFIG"] = os.path.join(os.environ["AZURE_CONFIG_DIR"], "kubeconfig")
-stored, requests, step = {}, [], {}
+stored, fresh, requests, step = {}, set(), [], {}
 
 KUBECONFIG = b"""apiVersion: v1
 kind: Config
@@ -27,6 +29,11 @@ contexts: [{name: c, context: {cluster: c, user: u}}]
 users: [{name: u, user: {token: t}}]
 current-context: c
 """
+
+
+# What no request says and every answer has.
+IDENTITY = {"clientId": "0", "objectId": "0", "resourceId": "/subscriptions/0/resourceGroups/g/x/y/z/kubelet"}
+GIVEN_BY_AZURE = {"maxAgentPools": 100, "identityProfile": {"kubeletidentity": IDENTITY}}
 
 
 def pool(path):
@@ -57,6 +64,8 @@ def cluster(path):
         "sku": {"name": "Base", "tier": "Free"},
         "identity": {"type": "SystemAssigned"},
         "properties": {
+            **GIVEN_BY_AZURE,
+            "oidcIssuerProfile": {"enabled": True},
             "kubernetesVersion": "1.32",
             "currentKubernetesVersion": "1.32.1",
             "provisioningState": "Succeeded",
@@ -67,11 +76,11 @@ def cluster(path):
 
 
 def look(path):
-    if path in stored:
+    if path in stored and (step["made"] or path in fresh):
         return stored[path]
     parts = path.split("/")
     kind = parts[-2].lower() if len(parts) > 1 else ""
-    if not step["exists"] and kind != "resourcegroups":
+    if not step["exists"] and kind in ("agentpools", "managedclusters"):
         return None
     if kind == "agentpools":
         return pool(path)
@@ -95,18 +104,28 @@ class Azure(http.server.BaseHTTPRequestHandler):
         code, answer = 200, {}
         if self.command == "PUT":
             answer = {"id": path, "name": path.rsplit("/", 1)[1], **json.loads(body)}
-            answer.setdefault("properties", {})["provisioningState"] = "Succeeded"
-            stored[path] = answer
+            properties = answer.setdefault("properties", {})
+            properties["provisioningState"] = "Succeeded"
+            if "/managedClusters/" in path and "/agentPools/" not in path:
+                properties.update(GIVEN_BY_AZURE)
+            if not step["exists"]:
+                stored[path] = answer
+                fresh.add(path)
+        elif self.command == "DELETE":
+            code = 204
         elif self.command == "POST" and "Credential" in path:
             answer = {"kubeconfigs": [{"name": "c", "value": base64.b64encode(KUBECONFIG).decode()}]}
         elif self.command == "GET" and path.endswith("/agentPools"):
             names = [argument for flag, argument in zip(step["argv"], step["argv"][1:]) if flag == "--name"]
             answer = {"value": [pool(f"{path}/{name}") for name in names] if step["exists"] else []}
+        elif self.command == "GET" and "/roleDefinitions" in path:
+            role = {"roleName": "Network Contributor"}
+            answer = {"value": [{"id": f"{path}/0", "name": "0", "properties": role}]}
         elif self.command == "GET":
             answer = look(path)
             if answer is None:
                 code, answer = 404, {"error": {"code": "ResourceNotFound", "message": "not found"}}
-        text = json.dumps(answer).encode()
+        text = json.dumps(answer).encode() if code != 204 else b""
         self.send_response(code)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(text)))
@@ -115,6 +134,10 @@ class Azure(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_any
 
+
+# Nothing here takes time, so nobody need wait for it.
+sleep = time.sleep
+time.sleep = lambda seconds: sleep(min(seconds, 0.01))
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Azure)
 threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -127,10 +150,20 @@ sys.argv = arguments
 
 from azure.cli.core import get_default_cli  # noqa: E402
 
+class Said(logging.StreamHandler):
+    """What the CLI logs: its own handler keeps the standard error of the first command."""
+
+    def __init__(self):
+        super().__init__(io.StringIO())
+        self.setLevel(logging.WARNING)
+
+
 answers = []
 for step in given["steps"]:
     requests.clear()
-    out, said = io.StringIO(), io.StringIO()
+    fresh.clear()
+    out, said, logged = io.StringIO(), io.StringIO(), Said()
+    logging.getLogger("cli").addHandler(logged)
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
         cli = get_default_cli()
         cli.cloud.endpoints.resource_manager = f"http://127.0.0.1:{server.server_port}"
@@ -140,6 +173,7 @@ for step in given["steps"]:
             code = end.code
         except Exception as error:  # noqa: BLE001 a crash of the CLI is an answer too
             code = repr(error)
-    answer = {"code": code, "said": said.getvalue(), "answer": out.getvalue(), "requests": list(requests)}
+    logging.getLogger("cli").removeHandler(logged)
+    answer = {"code": code, "said": said.getvalue() + logged.stream.getvalue(), "answer": out.getvalue(), "requests": list(requests)}
     answers.append(answer)
 json.dump(answers, sys.stdout)

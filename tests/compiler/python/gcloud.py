@@ -1,7 +1,7 @@
 """Runs gcloud commands in one process, against a GKE that is a dictionary on loopback.
 
-In: [{"argv": [...], "exists": bool}]. `exists` says whether the pool or cluster that the command speaks of is there
-before anybody made it. Out: for each step {"code", "said", "answer", "requests"}.
+In: [{"argv": [...], "exists": bool, "made": bool}]. `exists` says whether the pool or cluster that the command speaks
+of is there; `made`, whether it is what an earlier step made. Out: for each step {"code", "said", "answer", "requests"}.
 """
 
 import contextlib
@@ -13,11 +13,12 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 
 given = json.load(sys.stdin)
 root = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("gcloud"))))
 sys.path[:0] = [f"{root}/lib", f"{root}/lib/third_party"]
-stored, requests, step = {}, [], {}
+stored, fresh, requests, step = {}, set(), [], {}
 
 
 def pool(name):
@@ -54,11 +55,13 @@ class Gke(http.server.BaseHTTPRequestHandler):
         code, answer = 200, None
         if self.command == "POST" and parts[-1] in ("nodePools", "clusters"):
             one = body["nodePool" if parts[-1] == "nodePools" else "cluster"]
-            stored[f"{path}/{one['name']}"] = one
+            made = f"{path}/{one['name']}"
+            stored[made] = one
+            fresh.add(made)
         if self.command == "GET" and "projects" in parts and "locations" not in parts:
             answer = {"projectId": parts[parts.index("projects") + 1], "lifecycleState": "ACTIVE"}
         elif self.command == "GET" and parts[-2] in ("nodePools", "clusters"):
-            answer = stored.get(path)
+            answer = stored.get(path) if step["made"] or path in fresh else None
             if answer is None and (step["exists"] or parts[-2] == "clusters" and "node-pools" in step["argv"]):
                 answer = (pool if parts[-2] == "nodePools" else cluster)(parts[-1])
             if answer is not None and parts[-2] == "clusters":
@@ -80,6 +83,10 @@ class Gke(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = handle_any
 
+
+# Nothing here takes time, so nobody need wait for it.
+sleep = time.sleep
+time.sleep = lambda seconds: sleep(min(seconds, 0.01))
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gke)
 threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -103,6 +110,7 @@ cli = gcloud_main.CreateCLI([])
 answers = []
 for step in given:
     requests.clear()
+    fresh.clear()
     out, said, code = io.StringIO(), io.StringIO(), 0
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
         log.Reset(out, said)

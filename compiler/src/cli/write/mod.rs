@@ -49,7 +49,8 @@ pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> 
 pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Result<Changes> {
     disk::make_folder(folder)?;
     let _turn = disk::take_turn(folder);
-    // With force, a lock that cannot be read is as none: everything in the way is overwritten, and nothing else removed.
+    // With force, a lock that cannot be read is as none: everything in the way is overwritten, and nothing else
+    // removed.
     let old = match read_lock(folder) {
         Err(_) if force => None,
         old => old?,

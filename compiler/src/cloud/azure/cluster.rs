@@ -231,7 +231,9 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     let upgrade = az(&["aks", "upgrade", "--control-plane-only", "--yes"])
         .with(["--kubernetes-version", &version.to_string()]);
     let tags = tags(cluster);
-    let set_tags = az(&["aks", "update"])
+    // az takes an empty set for no change at all, and asks whether to reconcile; to --yes it does what was said
+    // (azure-cli 2.91.0, acs/managed_cluster_decorator.py, `check_raw_parameters`).
+    let set_tags = az(&["aks", "update", "--yes"])
         .with(["--tags"])
         .with(cleared(pairs(&tags)));
 

@@ -21,19 +21,25 @@ use crate::plan::Object;
 /// The folder of the manifests, and the name of what all pools share.
 pub(super) const COMPONENT: &str = "gpuc-runtime";
 
+/// The folder of what goes with NVIDIA's plugin.
+const NVIDIA_COMPONENT: &str = "nvidia-device-plugin";
+
 /// The namespace of everything of gpuc's.
 pub(super) const NAMESPACE: &str = "gpuc-system";
 
 /// The file of the runtime's configuration in its ConfigMap.
 const CONFIG_FILE: &str = "node.json";
 
-/// The objects; none when gpuc-runtime serves no pool.
+/// The objects. Where gpuc-runtime serves no pool, what NVIDIA's plugin needs and its chart does not bring.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let pools: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
+    let theirs = cluster.pools_advertised_by(DevicePlugin::Nvidia);
+    let all: Vec<_> = pools.iter().copied().chain(theirs).collect();
     if pools.is_empty() {
-        return Vec::new();
+        return shared::runtime_classes(NVIDIA_COMPONENT, cluster, &all);
     }
-    let mut objects = shared::objects(cluster, &pools);
+    let mut objects = shared::objects(&pools);
+    objects.extend(shared::runtime_classes(COMPONENT, cluster, &all));
     for pool in pools {
         objects.push(config_map(cluster, pool));
         objects.push(daemon_set::daemon_set(cluster, pool));

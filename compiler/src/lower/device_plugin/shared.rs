@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{COMPONENT, NAMESPACE, metadata};
 use crate::check::Checked;
@@ -13,31 +14,52 @@ use crate::model::Pool;
 use crate::node::Origin;
 use crate::plan::Object;
 
+/// The label that says who makes an object.
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
 /// The objects, for the pools that the runtime serves.
-pub(super) fn objects(cluster: &Checked<'_>, pools: &[&Pool]) -> Vec<Object> {
+pub(super) fn objects(pools: &[&Pool]) -> Vec<Object> {
     let origin = Origin::rule(
         pools.iter().map(|pool| pool.plugin.span),
         "gpuc-runtime advertises the GPUs of these pools",
     );
-    let mut objects = vec![
+    vec![
         Object::new(COMPONENT, &namespace(), origin.clone()),
         Object::new(COMPONENT, &service_account(), origin.clone()),
         Object::new(COMPONENT, &cluster_role(), origin.clone()),
         Object::new(COMPONENT, &cluster_role_binding(), origin.clone()),
-    ];
+    ]
+}
+
+/// The runtime classes by which a plugin's pods get NVIDIA's container runtime, where it is not the node's default.
+pub(super) fn runtime_classes(
+    component: &str,
+    cluster: &Checked<'_>,
+    pools: &[&Pool],
+) -> Vec<Object> {
+    let origin = Origin::rule(
+        pools
+            .iter()
+            .flat_map(|pool| [pool.plugin.span, pool.os.span]),
+        "NVIDIA's container runtime is not the default one on these nodes",
+    );
     let classes = pools
         .iter()
         .filter_map(|pool| os(cluster, pool).runtime_class);
     let classes: BTreeMap<_, _> = classes.map(|class| (class.name, class.handler)).collect();
-    objects.extend(classes.into_iter().map(|(name, handler)| {
+    let object = |(name, handler): (&str, &str)| {
         let class = RuntimeClass {
-            metadata: metadata(name, None, BTreeMap::new()),
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                labels: Some(BTreeMap::from([(MANAGED_BY.to_owned(), "gpuc".to_owned())])),
+                ..ObjectMeta::default()
+            },
             handler: handler.to_owned(),
             ..RuntimeClass::default()
         };
-        Object::new(COMPONENT, &class, origin.clone())
-    }));
-    objects
+        Object::new(component, &class, origin.clone())
+    };
+    classes.into_iter().map(object).collect()
 }
 
 /// The namespace admits pods that mount the host's folders, which is what a device plugin is for.

@@ -131,6 +131,7 @@ make_2() {
   fi
   if differs tags; then
     run az aks update \
+      --yes \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --name aks-t4 \

@@ -1,0 +1,37 @@
+//! Findings of resolving: names that mean nothing, and parts that cannot be put together.
+
+mod kubernetes;
+mod machine;
+mod mig;
+mod nodes;
+
+pub use kubernetes::*;
+pub use machine::*;
+pub use mig::*;
+pub use nodes::*;
+
+use crate::diag::Code;
+
+/// Every code of this phase, by id.
+pub static CODES: &[&Code] = &[
+    &KUBERNETES_VERSION_UNREADABLE,
+    &KUBERNETES_VERSION_UNSUPPORTED,
+    &MACHINE_MISSING,
+    &MACHINE_UNKNOWN,
+    &MACHINE_NAME_IMPOSSIBLE,
+    &ACCELERATOR_NOT_NVIDIA,
+    &GPU_MODEL_UNKNOWN,
+    &GPU_MODEL_AMBIGUOUS,
+    &GPU_CONTRADICTS_MACHINE,
+    &GPU_CANNOT_BE_ATTACHED,
+    &NO_MACHINE_HAS_GPUS,
+    &NODE_COUNT_UNCLEAR,
+    &NODE_COUNT_REVERSED,
+    &NODE_COUNT_ZERO,
+    &MIG_UNSUPPORTED,
+    &MIG_PROFILE_UNSUPPORTED,
+    &MIG_LAYOUT_IMPOSSIBLE,
+    &MIG_GPUS_UNREADABLE,
+    &MIG_GPU_TWICE,
+    &MIG_LAYOUT_EMPTY,
+];
