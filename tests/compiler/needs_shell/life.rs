@@ -285,27 +285,27 @@ pub(crate) fn everything_is_looked_at_first(case: &Case) {
     for (resource, place) in [first.next().unwrap(), last.next().unwrap()] {
         drift(case, &stage, resource, &[&resource.fields[place]]);
     }
-    let state = stage.state();
+    let world = stage.state();
     for arguments in [vec![], vec!["--allow-disruption"], vec!["--dry-run"]] {
         let run = stage.run("apply.sh", &arguments);
         run.was_refused("it would have to be made anew");
     }
-    assert_eq!(stage.state(), state);
+    assert_eq!(stage.state(), world);
 }
 
 fn drift(case: &Case, stage: &Stage, resource: &Resource, fields: &[&Field]) {
-    let mut state = stage.state();
+    let mut world = stage.state();
     for field in fields {
-        let before = state.clone();
-        let known = (case.drift)(&mut state, resource, field);
+        let before = world.clone();
+        let known = (case.drift)(&mut world, resource, field);
         let about = format!("{}: {}", resource.kind.name, field.kind.name);
         assert!(
             known,
             "nothing says how {about} drifts: add it to the table of this cloud"
         );
-        assert_ne!(state, before, "{about} of {} does not drift", resource.name);
+        assert_ne!(world, before, "{about} of {} does not drift", resource.name);
     }
-    stage.set_state(&state);
+    stage.set_state(&world);
 }
 
 /// A script that dies after each of its changes is finished by the next run.

@@ -29,7 +29,7 @@ pub(crate) fn healthy_and_not(case: &Case) {
     let firsts: Vec<_> = expectations.iter().map(|it| (it, first(it))).collect();
 
     let mut told = Vec::new();
-    let mut state = healthy.clone();
+    let mut world = healthy.clone();
     for (expectation, name) in &firsts {
         let (pool, fewest) = (&expectation.pool, expectation.min_nodes);
         if fewest > 0 {
@@ -37,22 +37,22 @@ pub(crate) fn healthy_and_not(case: &Case) {
             told.push(format!(
                 "pool {pool}: {left} nodes are ready, and not {fewest} or more"
             ));
-            state["nodes"].as_object_mut().unwrap().remove(name);
+            world["nodes"].as_object_mut().unwrap().remove(name);
         }
     }
-    fails(&stage, &state, &told);
+    fails(&stage, &world, &told);
 
     let mut told = Vec::new();
-    let mut state = healthy.clone();
+    let mut world = healthy.clone();
     for (expectation, name) in &firsts {
         told.push(format!("pool {}: ", expectation.pool));
         let conditions = json!([{"type": "Ready", "status": "Unknown"}]);
-        state["nodes"][name]["status"]["conditions"] = conditions;
+        world["nodes"][name]["status"]["conditions"] = conditions;
     }
-    fails(&stage, &state, &told);
+    fails(&stage, &world, &told);
 
     let mut told = Vec::new();
-    let mut state = healthy.clone();
+    let mut world = healthy.clone();
     for (expectation, name) in &firsts {
         let pool = &expectation.pool;
         let some = expectation
@@ -64,10 +64,10 @@ pub(crate) fn healthy_and_not(case: &Case) {
             told.push(format!(
                 "pool {pool}: a node must have {count} {resource}: {name} has {has}"
             ));
-            state["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
+            world["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
         }
     }
-    fails(&stage, &state, &told);
+    fails(&stage, &world, &told);
 
     for (status, ails) in [
         (
@@ -81,9 +81,9 @@ pub(crate) fn healthy_and_not(case: &Case) {
         (Value::Null, "is not there"),
     ] {
         let mut told = Vec::new();
-        let mut state = healthy.clone();
+        let mut world = healthy.clone();
         for (namespace, name) in expectations.iter().flat_map(|it| &it.daemon_sets) {
-            let objects = state["objects"].as_object_mut().unwrap();
+            let objects = world["objects"].as_object_mut().unwrap();
             let mut object = objects
                 .remove(&format!("daemonset/{namespace}/{name}"))
                 .unwrap();
@@ -93,7 +93,7 @@ pub(crate) fn healthy_and_not(case: &Case) {
             }
             told.push(format!("DaemonSet {namespace}/{name} {ails}"));
         }
-        fails(&stage, &state, &told);
+        fails(&stage, &world, &told);
     }
 }
 
@@ -120,9 +120,9 @@ fn sees_gpus(stage: &Stage) {
     }
 }
 
-fn fails(stage: &Stage, state: &Value, told: &[String]) {
+fn fails(stage: &Stage, world: &Value, told: &[String]) {
     assert!(!told.is_empty());
-    stage.set_state(state);
+    stage.set_state(world);
     let run = stage.run("verify.sh", &["--no-pods"]);
     assert_eq!(run.code, 1, "{told:#?}\n{}", run.said);
     for why in told {
@@ -135,14 +135,14 @@ fn fails(stage: &Stage, state: &Value, told: &[String]) {
 
 /// The state with the nodes that every pool has at least, one more for those that may have none, and what serves them.
 pub(crate) fn healthy(stage: &Stage) -> Value {
-    let mut state = stage.state();
+    let mut world = stage.state();
     let mut served: BTreeMap<String, u32> = BTreeMap::new();
     for expectation in &stage.plan.expectations {
-        let names = members(&state, expectation);
+        let names = members(&world, expectation);
         let count = u32::try_from(names.len()).unwrap();
         for name in names {
-            let there = state["nodes"][&name].clone();
-            state["nodes"][&name] = node(stage, expectation, &name, &there);
+            let there = world["nodes"][&name].clone();
+            world["nodes"][&name] = node(stage, expectation, &name, &there);
         }
         for (namespace, name) in &expectation.daemon_sets {
             *served.entry(format!("{namespace}/{name}")).or_default() += count;
@@ -150,23 +150,23 @@ pub(crate) fn healthy(stage: &Stage) -> Value {
     }
     for (path, count) in served {
         let (namespace, name) = path.split_once('/').unwrap();
-        state["objects"][format!("daemonset/{path}")] = json!({
+        world["objects"][format!("daemonset/{path}")] = json!({
             "apiVersion": "apps/v1", "kind": "DaemonSet",
             "metadata": {"name": name, "namespace": namespace},
             "status": {"desiredNumberScheduled": count, "numberReady": count},
         });
     }
-    state
+    world
 }
 
 /// The nodes of a pool: those that are there, else as many as it has at least, and one if it may have none.
-fn members(state: &Value, expectation: &Expectation) -> Vec<String> {
+fn members(world: &Value, expectation: &Expectation) -> Vec<String> {
     let selector = &expectation.selector;
     let fits = |node: &Value| {
         let labels = &node["metadata"]["labels"];
         selector.iter().all(|(key, value)| labels[key] == **value)
     };
-    let nodes = state["nodes"].as_object().unwrap().iter();
+    let nodes = world["nodes"].as_object().unwrap().iter();
     let there: Vec<_> = nodes
         .filter(|(_, node)| fits(node))
         .map(|(name, _)| name.clone())
@@ -217,7 +217,7 @@ fn node(stage: &Stage, expectation: &Expectation, name: &str, there: &Value) -> 
     })
 }
 
-fn pods(state: &Value) -> Vec<&String> {
-    let objects = state["objects"].as_object().unwrap().keys();
+fn pods(world: &Value) -> Vec<&String> {
+    let objects = world["objects"].as_object().unwrap().keys();
     objects.filter(|key| key.starts_with("pod/")).collect()
 }
