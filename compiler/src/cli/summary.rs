@@ -20,8 +20,7 @@ pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Durati
     let files = compilation
         .output
         .as_ref()
-        .map_or(0, |(tree, _)| tree.len())
-        + 1;
+        .map_or(0, |(tree, _)| tree.len());
     format!(
         "{}: {} · {nodes} nodes · {gpus} GPUs · {files} files ({}) · {}",
         plan.cluster,
