@@ -94,8 +94,8 @@ fn kill(times: usize) {
         }
     }
     assert!(
-        interrupted > 0,
-        "none of {round} runs was killed while it wrote"
+        interrupted > times / 20,
+        "only {interrupted} of {round} runs were killed while they wrote"
     );
 }
 
