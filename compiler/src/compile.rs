@@ -15,7 +15,7 @@ use crate::load::Loaded;
 use crate::lock::{self, ChartPin, Lock, Pins};
 use crate::lower::lower;
 use crate::model::{Cluster, MachineType};
-use crate::plan::Plan;
+use crate::plan::{Plan, Summary};
 use crate::resolve::{Choices, resolve};
 use crate::tree::Tree;
 
@@ -35,6 +35,8 @@ pub struct Compilation {
     pub config: Option<Arc<GpuCluster>>,
     /// What gpuc understands of it.
     pub cluster: Option<Cluster>,
+    /// What to do, in words and numbers.
+    pub summary: Option<Summary>,
     /// What to do.
     pub plan: Option<Plan>,
     /// The files, and their lock.
@@ -53,6 +55,7 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     let mut compilation = Compilation {
         loaded,
         cluster: None,
+        summary: None,
         plan: None,
         output: None,
         report: Report::default(),
@@ -78,6 +81,7 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
         let tree = emit(&audited);
         let lock = Lock::of(&tree, input_digest(&cluster), pins(&checked, &audited));
         compilation.output = Some((tree, lock));
+        compilation.summary = Some(audited.summary.clone());
         compilation.plan = Some(audited.into_plan());
     }
     compilation.cluster = Some(cluster);

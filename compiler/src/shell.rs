@@ -13,11 +13,25 @@ use std::fmt::Write;
 pub fn quote(text: &str) -> String {
     if is_bare(text) {
         text.to_owned()
-    } else if text.chars().any(is_unseen) {
+    } else if !is_printable_ascii(text) && text.chars().any(is_unseen) {
         escaped(text)
     } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
+        let mut word = String::with_capacity(text.len() + 2);
+        word.push('\'');
+        for (index, part) in text.split('\'').enumerate() {
+            if index > 0 {
+                word.push_str(r"'\''");
+            }
+            word.push_str(part);
+        }
+        word.push('\'');
+        word
     }
+}
+
+/// Whether the text is of the kind that nearly all texts are, which is told without looking at each character.
+fn is_printable_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Whether a shell takes the text as it stands, as one word, wherever an argument may stand.

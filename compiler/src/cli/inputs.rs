@@ -54,7 +54,12 @@ pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
     };
     let compilations = loaded
         .into_par_iter()
-        .map(|loaded| compile(loaded, &options))
+        .map(|loaded| {
+            let mut compilation = compile(loaded, &options);
+            // The files are made. The plans of a thousand clusters would only fill the memory.
+            compilation.plan = None;
+            compilation
+        })
         .collect::<Vec<_>>();
     gpuc::fleet::check(&compilations, &mut report);
     Ok(Run {

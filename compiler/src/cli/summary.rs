@@ -8,9 +8,11 @@ use super::write::Changes;
 
 /// `ml-prod: 5 pools · 5–31 nodes · 18–70 GPUs · 74 files (3 changed, 1 removed) · 6 ms`.
 pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Duration) -> String {
-    let plan = compilation.plan.as_ref();
-    let plan = plan.unwrap_or_else(|| unreachable!("a cluster that was written has a plan"));
-    let pools = &plan.summary.pools;
+    let config = compilation.config.as_ref();
+    let (Some(config), Some(summary)) = (config, &compilation.summary) else {
+        unreachable!("a cluster that was written was understood")
+    };
+    let pools = &summary.pools;
     let sum = |count: fn(&gpuc::plan::PoolSummary) -> u64| pools.iter().map(count).sum::<u64>();
     let nodes = range(
         sum(|pool| pool.min_nodes.into()),
@@ -23,7 +25,7 @@ pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Durati
         .map_or(0, |(tree, _)| tree.len());
     format!(
         "{}: {} · {nodes} nodes · {gpus} GPUs · {files} files ({}) · {}",
-        plan.cluster,
+        config.metadata.name,
         counted(pools.len(), "pool"),
         difference(changes),
         milliseconds(elapsed),

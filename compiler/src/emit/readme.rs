@@ -1,5 +1,7 @@
 //! The tree's README, for people.
 
+use std::sync::LazyLock;
+
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
@@ -9,6 +11,7 @@ use super::script;
 use crate::plan::{Contents, Credentials, Plan, PoolSummary, Release};
 use crate::shell::{is_unseen, quote};
 
+const NAME: &str = "README.md";
 const TEMPLATE: &str = include_str!("readme.md.j2");
 
 /// The README of a cluster.
@@ -38,6 +41,13 @@ pub(super) fn readme(plan: &Plan) -> String {
         helm => Serde(plan.releases.iter().map(helm).collect::<Vec<_>>()),
         manifests => !plan.objects.is_empty(),
     };
+    let template = TEMPLATES.get_template(NAME);
+    let rendered = template.and_then(|template| template.render(context));
+    squeezed(&rendered.expect("the template is right, which a test shows"))
+}
+
+/// The template, read once for all clusters of a run.
+static TEMPLATES: LazyLock<Environment> = LazyLock::new(|| {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder().trim_blocks(true).build();
     environment.set_syntax(syntax.expect("the delimiters are the usual ones"));
@@ -45,9 +55,10 @@ pub(super) fn readme(plan: &Plan) -> String {
     environment.add_filter("code", code);
     environment.add_filter("line", line);
     environment.add_function("range", range);
-    let rendered = environment.render_str(TEMPLATE, context);
-    squeezed(&rendered.expect("the template is right, which a test shows"))
-}
+    let added = environment.add_template(NAME, TEMPLATE);
+    added.expect("the template is right, which a test shows");
+    environment
+});
 
 /// The scripts that run on hosts, and not where the user is.
 fn host_scripts(plan: &Plan) -> Vec<String> {

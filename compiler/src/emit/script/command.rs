@@ -53,50 +53,66 @@ pub(super) fn program(text: &str) -> String {
 /// A command on one line if it is short. Otherwise a line for each group, so that a change of one flag is a change of
 /// one line; a group that is too long for a line has a line for each word.
 pub(super) fn lines(indent: usize, groups: &[Vec<String>]) -> String {
-    let margin = " ".repeat(indent);
-    let groups: Vec<&Vec<String>> = groups.iter().filter(|group| !group.is_empty()).collect();
-    let whole: Vec<String> = groups.iter().map(|group| group.join(" ")).collect();
-    let whole = whole.join(" ");
-    if fits(&whole, indent) {
-        return format!("{margin}{whole}\n");
+    let groups: Vec<&[String]> = groups
+        .iter()
+        .map(Vec::as_slice)
+        .filter(|group| !group.is_empty())
+        .collect();
+    let widths: Vec<usize> = groups.iter().map(|group| width(group)).collect();
+    let mut text = String::new();
+    if indent + widths.iter().sum::<usize>() + widths.len().saturating_sub(1) <= WIDTH {
+        row(&mut text, indent, groups.into_iter().flatten());
+        text.push('\n');
+        return text;
     }
-    let mut rows = Vec::new();
-    for (index, group) in groups.iter().enumerate() {
+    for (index, (group, width)) in groups.iter().zip(widths).enumerate() {
         let depth = if index == 0 { indent } else { indent + 2 };
-        let joined = group.join(" ");
-        if fits(&joined, depth) {
-            rows.push(" ".repeat(depth) + &joined);
+        if depth + width <= WIDTH {
+            row(&mut text, depth, *group);
         } else if index == 0 {
-            rows.extend(filled(group, depth));
+            filled(&mut text, depth, group);
         } else {
-            let words = group.iter().enumerate();
-            rows.extend(words.map(|(place, word)| {
+            for (place, word) in group.iter().enumerate() {
                 let more = if place == 0 { 0 } else { 2 };
-                " ".repeat(depth + more) + word
-            }));
+                row(&mut text, depth + more, [word]);
+            }
         }
     }
-    rows.join(" \\\n") + "\n"
+    text.push('\n');
+    text
+}
+
+/// Another row of a command that goes on from the row before, if there is one.
+fn row<'a>(text: &mut String, depth: usize, words: impl IntoIterator<Item = &'a String>) {
+    if !text.is_empty() {
+        text.push_str(" \\\n");
+    }
+    text.extend(std::iter::repeat_n(' ', depth));
+    for (place, word) in words.into_iter().enumerate() {
+        if place > 0 {
+            text.push(' ');
+        }
+        text.push_str(word);
+    }
 }
 
 /// The program and its verbs, as many on a line as there is room for.
-fn filled(words: &[String], depth: usize) -> Vec<String> {
-    let mut rows: Vec<String> = Vec::new();
-    for word in words {
-        let last = rows.last_mut();
-        if let Some(row) = last.filter(|row| fits(&format!("{row} {word}"), 0)) {
-            row.push(' ');
-            row.push_str(word);
-        } else {
-            let more = if rows.is_empty() { 0 } else { 2 };
-            rows.push(" ".repeat(depth + more) + word);
-        }
+fn filled(text: &mut String, depth: usize, words: &[String]) {
+    let mut rest = words;
+    let mut more = 0;
+    while !rest.is_empty() {
+        let fitting =
+            (2..=rest.len()).take_while(|&count| depth + more + width(&rest[..count]) <= WIDTH);
+        let (now, later) = rest.split_at(fitting.last().unwrap_or(1));
+        row(text, depth + more, now);
+        (rest, more) = (later, 2);
     }
-    rows
 }
 
-fn fits(line: &str, indent: usize) -> bool {
-    line.chars().count() + indent <= WIDTH
+/// How many characters the words take on one line.
+fn width(words: &[String]) -> usize {
+    let characters: usize = words.iter().map(|word| word.chars().count()).sum();
+    characters + words.len().saturating_sub(1)
 }
 
 #[cfg(test)]
