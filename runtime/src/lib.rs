@@ -1,5 +1,11 @@
 //! gpuc-runtime, the device plugin that gpuc deploys on every GPU node.
 //!
-//! So far it only reads its configuration: the daemon itself is not there yet.
+//! A pure half (`device`, `allocate`, `preferred`, `health`, `cdi`, `labels`) and a door to the world (`nvml`, `host`,
+//! `kubelet`, `plugin`, `publish`, `metrics`), joined in `run`, the only place that reacts to anything.
 
+pub mod allocate;
 pub mod config;
+pub mod device;
+pub mod host;
+pub mod nvml;
+pub mod state;

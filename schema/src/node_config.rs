@@ -35,6 +35,115 @@ pub struct NodeConfig {
     pub sharing: NodeSharing,
     /// The resources to advertise, and how many of each a node has when all is well.
     pub resources: BTreeMap<String, u32>,
+    /// What containers get beside their GPUs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extras: Vec<Extra>,
+    /// Which shares go first where GPUs are shared or cut.
+    #[serde(default)]
+    pub placement: SharePlacement,
+    /// What counts as ill, and when a GPU counts as well again.
+    #[serde(default)]
+    pub health: HealthPolicy,
+    /// Where the node's labels are written.
+    #[serde(default)]
+    pub labels: LabelOutput,
+    /// What can be asked for over HTTP.
+    #[serde(default)]
+    pub metrics: MetricsConfig,
+    /// The key of the taint that keeps pods away from a node that is not ready; the runtime takes it off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub startup_taint: Option<String>,
+}
+
+/// What a container can get beside its GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Extra {
+    /// GDRCopy: copies between host and GPU memory with little delay.
+    Gdrcopy,
+    /// GPUDirect Storage: from disk or network file system into GPU memory.
+    Gds,
+    /// Mellanox network cards, for GPUDirect over InfiniBand or RoCE.
+    Mofed,
+    /// Memory of other nodes in an NVLink rack: IMEX channel 0.
+    Imex,
+}
+
+/// Which shares go first where GPUs are shared or cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SharePlacement {
+    /// The GPU with the fewest users.
+    #[default]
+    Distributed,
+    /// The GPU with the most users that has room.
+    Packed,
+}
+
+/// What counts as ill, and when a GPU counts as well again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HealthPolicy {
+    /// Whether anything is watched.
+    pub watch: bool,
+    /// Critical errors, by NVIDIA's number, that count for nothing beside those that never do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored_xids: Vec<u64>,
+    /// How long a GPU has to be quiet and to answer well before it is offered again, in seconds; doubled with every
+    /// time that it falls ill again within a day. Without it, a GPU that was ill is offered again after a restart of
+    /// the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_seconds: Option<u32>,
+}
+
+impl Default for HealthPolicy {
+    fn default() -> Self {
+        Self {
+            watch: true,
+            ignored_xids: Vec::new(),
+            quiet_seconds: Some(60),
+        }
+    }
+}
+
+/// Where the node's labels are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
+pub enum LabelOutput {
+    /// Nowhere.
+    #[default]
+    None,
+    /// To the node itself.
+    Node,
+    /// To a file that Node Feature Discovery reads.
+    FeatureFile {
+        /// The file.
+        path: String,
+    },
+}
+
+/// What can be asked for over HTTP: `/metrics`, `/healthz` and `/readyz`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MetricsConfig {
+    /// The port.
+    pub port: u16,
+    /// Whether GPUs are measured under the names of NVIDIA's dcgm-exporter; not where that runs as well, which would
+    /// double every sum.
+    pub gpus: bool,
+}
+
+impl Default for MetricsConfig {
+    fn default() -> Self {
+        Self {
+            port: 9400,
+            gpus: true,
+        }
+    }
 }
 
 /// The GPUs that the nodes of a pool have.
@@ -97,6 +206,9 @@ pub enum NodeSharing {
         replicas: u32,
         /// Whether shares are called `nvidia.com/gpu.shared`.
         rename: bool,
+        /// Whether a request for more than one share is refused: two shares may be on one GPU and give no more of it.
+        #[serde(default)]
+        refuse_more_than_one: bool,
     },
     /// Containers run side by side through the Multi-Process Service.
     Mps {
@@ -104,6 +216,9 @@ pub enum NodeSharing {
         replicas: u32,
         /// Whether shares are called `nvidia.com/gpu.shared`.
         rename: bool,
+        /// Whether a request for more than one share is refused: two shares may be on one GPU and give no more of it.
+        #[serde(default)]
+        refuse_more_than_one: bool,
         /// The folder on the host for the control daemon's pipes, logs and shared memory.
         root: String,
     },

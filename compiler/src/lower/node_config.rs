@@ -2,8 +2,8 @@
 
 use gpuc_schema::config::MigStrategy;
 use gpuc_schema::node_config::{
-    API_VERSION, DeviceInjection, Driver, ExpectedGpus, KIND, MigGpu, MigSlice, NodeConfig,
-    NodeSharing,
+    API_VERSION, DeviceInjection, Driver, ExpectedGpus, HealthPolicy, KIND, LabelOutput,
+    MetricsConfig, MigGpu, MigSlice, NodeConfig, NodeSharing, SharePlacement,
 };
 
 use crate::check::Checked;
@@ -45,6 +45,12 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
             .iter()
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
+        extras: Vec::new(),
+        placement: SharePlacement::default(),
+        health: HealthPolicy::default(),
+        labels: LabelOutput::default(),
+        metrics: MetricsConfig::default(),
+        startup_taint: None,
     }
 }
 
@@ -73,10 +79,12 @@ fn sharing(cluster: &Checked<'_>, pool: &Pool) -> NodeSharing {
         Sharing::TimeSlicing { replicas, rename } => NodeSharing::TimeSlicing {
             replicas: replicas.value,
             rename: *rename,
+            refuse_more_than_one: false,
         },
         Sharing::Mps { replicas, rename } => NodeSharing::Mps {
             replicas: replicas.value,
             rename: *rename,
+            refuse_more_than_one: false,
             root: MPS_ROOT.to_owned(),
         },
         Sharing::Mig { strategy, gpus } => NodeSharing::Mig {

@@ -1,0 +1,114 @@
+//! The GPUs of a node as values: no handles, no driver.
+
+mod mig;
+mod share;
+mod topology;
+
+pub use mig::resource_of;
+pub use share::{GPU, Offer, Share, offers};
+pub use topology::Topology;
+
+use crate::nvml::{DriverInfo, GpuInfo, NvmlError, SliceInfo};
+
+/// What a node has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inventory {
+    /// The driver.
+    pub driver: DriverInfo,
+    /// The GPUs, by index.
+    pub gpus: Vec<Gpu>,
+    /// How they are joined.
+    pub topology: Topology,
+}
+
+/// A GPU, or the place where one ought to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Gpu {
+    /// It answers.
+    Known {
+        /// What it is.
+        info: GpuInfo,
+        /// The NUMA node it is on, where the system says so.
+        numa: Option<u32>,
+    },
+    /// It does not answer. It stays in the list under the name it had, so that the others serve and everybody sees
+    /// that one is missing.
+    Silent {
+        /// The driver's index.
+        index: u32,
+        /// What it was when it last answered.
+        last: Option<GpuInfo>,
+        /// Why it does not answer.
+        error: NvmlError,
+    },
+}
+
+/// A GPU or a MIG device on it: what health is known of, and what a container can get.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part<'i> {
+    /// A whole GPU.
+    Whole(&'i GpuInfo),
+    /// A MIG device.
+    Slice(&'i GpuInfo, &'i SliceInfo),
+}
+
+impl Gpu {
+    /// The driver's index.
+    pub fn index(&self) -> u32 {
+        match self {
+            Self::Known { info, .. } => info.index,
+            Self::Silent { index, .. } => *index,
+        }
+    }
+
+    /// What it is, or was when it last answered.
+    pub fn info(&self) -> Option<&GpuInfo> {
+        match self {
+            Self::Known { info, .. } => Some(info),
+            Self::Silent { last, .. } => last.as_ref(),
+        }
+    }
+
+    /// Its UUID. A GPU that never answered has none; it is called by its index.
+    pub fn id(&self) -> String {
+        match self.info() {
+            Some(info) => info.uuid.clone(),
+            None => format!("gpu-{}-silent", self.index()),
+        }
+    }
+}
+
+impl Inventory {
+    /// The GPU with this index.
+    pub fn gpu(&self, index: u32) -> Option<&Gpu> {
+        self.gpus.iter().find(|gpu| gpu.index() == index)
+    }
+
+    /// The GPU or MIG device with this UUID.
+    pub fn part(&self, uuid: &str) -> Option<Part<'_>> {
+        self.gpus.iter().filter_map(Gpu::info).find_map(|info| {
+            if info.uuid == uuid {
+                return Some(Part::Whole(info));
+            }
+            let slice = info.slices.iter().find(|slice| slice.uuid == uuid);
+            slice.map(|slice| Part::Slice(info, slice))
+        })
+    }
+}
+
+impl<'i> Part<'i> {
+    /// Its UUID.
+    pub fn uuid(self) -> &'i str {
+        match self {
+            Self::Whole(info) => &info.uuid,
+            Self::Slice(_, slice) => &slice.uuid,
+        }
+    }
+
+    /// The GPU it is, or is on.
+    pub fn gpu(self) -> &'i GpuInfo {
+        match self {
+            Self::Whole(info) | Self::Slice(info, _) => info,
+        }
+    }
+}
