@@ -4,8 +4,11 @@
 //! `kubelet`, `plugin`, `publish`, `metrics`), joined in `run`, the only place that reacts to anything.
 
 pub mod allocate;
+pub mod args;
 pub mod config;
 pub mod device;
 pub mod host;
+pub mod mig;
+pub mod mps;
 pub mod nvml;
 pub mod state;

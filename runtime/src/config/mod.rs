@@ -1,9 +1,13 @@
 //! Loads the configuration that the compiler wrote.
 
+mod watch;
+
 use std::path::Path;
 use std::{fmt, fs, io};
 
-use gpuc_schema::node_config::{API_VERSION, KIND, NodeConfig};
+pub use gpuc_schema::node_config::NodeConfig;
+use gpuc_schema::node_config::{API_VERSION, KIND};
+pub use watch::watch;
 
 /// Why a configuration cannot be used.
 #[derive(Debug)]
@@ -30,7 +34,12 @@ impl std::error::Error for ConfigError {}
 
 /// Reads the configuration in a file.
 pub fn load(path: &Path) -> Result<NodeConfig, ConfigError> {
-    parse(&fs::read_to_string(path).map_err(ConfigError::Unreadable)?)
+    parse(&read(path)?)
+}
+
+/// The text of a configuration.
+pub fn read(path: &Path) -> Result<String, ConfigError> {
+    fs::read_to_string(path).map_err(ConfigError::Unreadable)
 }
 
 /// Reads a configuration.
@@ -47,7 +56,7 @@ pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
 mod tests {
     use super::*;
 
-    const CONFIG: &str = r#"{
+    pub(super) const CONFIG: &str = r#"{
         "apiVersion": "node.gpuc.dev/v1alpha1",
         "kind": "NodeConfig",
         "cluster": "demo",

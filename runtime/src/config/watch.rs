@@ -1,0 +1,147 @@
+//! Notices that the configuration has other contents.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use inotify::{Inotify, WatchMask};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_stream::StreamExt;
+
+use super::{ConfigError, NodeConfig, parse, read};
+
+/// How long a folder has to be quiet before the file is read: the kubelet replaces a ConfigMap in several steps.
+const SETTLED: Duration = Duration::from_millis(50);
+
+/// How long to wait for a folder that is not there.
+const AWAY: Duration = Duration::from_secs(5);
+
+/// Tells of each new content of the file, starting from `known`. It goes by what the file says: a link that points
+/// elsewhere to the same text is no change, and a text that changed behind the same link is one. A file that goes away
+/// is no new content either: what was wanted last is still wanted.
+pub async fn watch(
+    path: PathBuf,
+    known: String,
+    changes: UnboundedSender<Result<NodeConfig, ConfigError>>,
+) {
+    let mut known = known;
+    loop {
+        let Some(mut events) = subscribe(&path) else {
+            tokio::time::sleep(AWAY).await;
+            continue;
+        };
+        loop {
+            if let Some(change) = changed(&path, &mut known)
+                && changes.send(change).is_err()
+            {
+                return;
+            }
+            let more = events.next().await;
+            if !matches!(more, Some(Ok(_))) {
+                break;
+            }
+            let quiet = async { while let Some(Ok(_)) = events.next().await {} };
+            // Either more comes, and the file is looked at once for all, or nothing does.
+            let _ = tokio::time::timeout(SETTLED, quiet).await;
+            if !path.parent().is_some_and(Path::exists) {
+                break;
+            }
+        }
+    }
+}
+
+/// What is new about the file, if anything is.
+fn changed(path: &Path, known: &mut String) -> Option<Result<NodeConfig, ConfigError>> {
+    match read(path) {
+        Ok(text) if text == *known => None,
+        Ok(text) => {
+            let parsed = parse(&text);
+            *known = text;
+            Some(parsed)
+        }
+        Err(_) => None,
+    }
+}
+
+/// Everything that happens in the file's folder: a ConfigMap's file is a link through a link, and only the latter moves.
+fn subscribe(path: &Path) -> Option<inotify::EventStream<[u8; 1024]>> {
+    let inotify = Inotify::init().ok()?;
+    let mask = WatchMask::CREATE
+        | WatchMask::MOVED_TO
+        | WatchMask::CLOSE_WRITE
+        | WatchMask::DELETE
+        | WatchMask::DELETE_SELF;
+    inotify.watches().add(path.parent()?, mask).ok()?;
+    inotify.into_event_stream([0; 1024]).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+    use super::super::tests::CONFIG;
+    use super::*;
+
+    async fn next(
+        changes: &mut UnboundedReceiver<Result<NodeConfig, ConfigError>>,
+    ) -> Result<NodeConfig, ConfigError> {
+        let next = tokio::time::timeout(Duration::from_secs(10), changes.recv()).await;
+        next.expect("a change within ten seconds")
+            .expect("a watch that goes on")
+    }
+
+    /// Puts a text where the kubelet puts that of a ConfigMap: below a folder with a time in its name, which `..data`
+    /// points to.
+    fn publish(folder: &Path, version: &str, text: &str) {
+        fs::create_dir(folder.join(version)).unwrap();
+        fs::write(folder.join(version).join("node.json"), text).unwrap();
+        let next = folder.join("..data_tmp");
+        symlink(version, &next).unwrap();
+        fs::rename(&next, folder.join("..data")).unwrap();
+    }
+
+    #[tokio::test]
+    async fn contents_count_and_links_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("node.json");
+        publish(folder.path(), "..1", CONFIG);
+        symlink("..data/node.json", &path).unwrap();
+        let (sender, mut changes) = unbounded_channel();
+        let watching = tokio::spawn(watch(path, CONFIG.to_owned(), sender));
+
+        publish(folder.path(), "..2", CONFIG);
+        tokio::time::sleep(SETTLED * 4).await;
+        assert!(changes.try_recv().is_err(), "the same text is no change");
+
+        publish(
+            folder.path(),
+            "..3",
+            &CONFIG.replace("\"demo\"", "\"other\""),
+        );
+        assert_eq!(next(&mut changes).await.unwrap().cluster, "other");
+
+        publish(folder.path(), "..4", "{");
+        assert!(matches!(
+            next(&mut changes).await,
+            Err(ConfigError::Malformed(_))
+        ));
+
+        publish(folder.path(), "..5", CONFIG);
+        assert_eq!(next(&mut changes).await.unwrap().cluster, "demo");
+        watching.abort();
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_comes_late_is_met() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("node.json");
+        fs::write(&path, CONFIG).unwrap();
+        let (sender, mut changes) = unbounded_channel();
+        // What changed before the watch began is told too.
+        let watching = tokio::spawn(watch(path, String::new(), sender));
+        assert_eq!(next(&mut changes).await.unwrap().cluster, "demo");
+        watching.abort();
+    }
+}

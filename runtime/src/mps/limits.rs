@@ -1,0 +1,111 @@
+//! How much of a GPU a client may use: an even share, as NVIDIA's device plugin divides it.
+
+use std::fmt;
+
+/// A GPU that is shared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Its UUID.
+    pub uuid: String,
+    /// Its memory in bytes; `None` where it shares the host's.
+    pub memory_bytes: Option<u64>,
+    /// The version of its instruction set, major and minor.
+    pub compute_capability: (u32, u32),
+}
+
+/// Why a GPU cannot be shared among so many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitError {
+    uuid: String,
+    replicas: u32,
+    most: u32,
+}
+
+impl fmt::Display for LimitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            uuid,
+            replicas,
+            most,
+        } = self;
+        write!(
+            f,
+            "{uuid} takes {most} clients at most, not {replicas}: lower sharing.mps.replicas"
+        )
+    }
+}
+
+impl std::error::Error for LimitError {}
+
+/// What the control daemon is told: each client gets an even share of the threads and of each card's memory. Cards are
+/// numbered in the order of `CUDA_VISIBLE_DEVICES`.
+///
+/// 48 clients, 16 below compute capability 7.5 (NVIDIA/k8s-device-plugin v0.20.0, `cmd/mps-control-daemon/mps`).
+pub fn limits(cards: &[Card], replicas: u32) -> Result<Vec<String>, LimitError> {
+    let replicas = replicas.max(1);
+    let mut commands = Vec::new();
+    for (number, card) in cards.iter().enumerate() {
+        let most = if card.compute_capability >= (7, 5) {
+            48
+        } else {
+            16
+        };
+        if replicas > most {
+            return Err(LimitError {
+                uuid: card.uuid.clone(),
+                replicas,
+                most,
+            });
+        }
+        if let Some(bytes) = card.memory_bytes {
+            let mib = bytes / u64::from(replicas) >> 20;
+            commands.push(format!(
+                "set_default_device_pinned_mem_limit {number} {mib}M"
+            ));
+        }
+    }
+    commands.push(format!(
+        "set_default_active_thread_percentage {}",
+        100 / replicas
+    ));
+    Ok(commands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(compute_capability: (u32, u32)) -> Card {
+        Card {
+            uuid: "GPU-1".to_owned(),
+            memory_bytes: Some(16 << 30),
+            compute_capability,
+        }
+    }
+
+    #[test]
+    fn every_client_gets_an_even_share() {
+        let commands = limits(&[card((8, 9)), card((8, 9))], 4).unwrap();
+        assert_eq!(
+            commands,
+            [
+                "set_default_device_pinned_mem_limit 0 4096M",
+                "set_default_device_pinned_mem_limit 1 4096M",
+                "set_default_active_thread_percentage 25",
+            ]
+        );
+    }
+
+    #[test]
+    fn older_cards_take_fewer_clients() {
+        assert!(limits(&[card((7, 0))], 16).is_ok());
+        let error = limits(&[card((7, 0))], 17).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("GPU-1 takes 16 clients at most, not 17")
+        );
+        assert!(limits(&[card((7, 5))], 48).is_ok());
+        assert!(limits(&[card((9, 0))], 49).is_err());
+    }
+}
