@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "gpuc-runtime", version)]
 pub struct Cli {
+    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 
@@ -35,6 +36,7 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Brings the node's GPUs to the layout of MIG slices in the configuration
     Mig {
+        /// What to do about them.
         #[command(subcommand)]
         command: MigCommand,
     },
@@ -76,6 +78,7 @@ pub struct NodeArgs {
 /// `gpuc-runtime serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
+    /// Which node this is.
     #[command(flatten)]
     pub node: NodeArgs,
 
@@ -107,6 +110,7 @@ pub struct ServeArgs {
 /// `gpuc-runtime inspect`.
 #[derive(Args, Debug)]
 pub struct InspectArgs {
+    /// Which node this is.
     #[command(flatten)]
     pub node: NodeArgs,
 
@@ -118,6 +122,7 @@ pub struct InspectArgs {
 /// `gpuc-runtime mig apply`.
 #[derive(Args, Debug)]
 pub struct MigApplyArgs {
+    /// Which node this is.
     #[command(flatten)]
     pub node: NodeArgs,
 

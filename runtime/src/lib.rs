@@ -11,4 +11,5 @@ pub mod host;
 pub mod mig;
 pub mod mps;
 pub mod nvml;
+pub mod publish;
 pub mod state;

@@ -1,0 +1,132 @@
+//! As much of a Kubernetes API server as the daemon talks to: one node and its events, server-side apply with the owners
+//! of fields, merge patches that fail when the version is old.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tonic::codegen::http::{Method, Request, Response};
+
+/// The node's name.
+pub(crate) const NODE: &str = "node-1";
+
+/// What the server knows.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) labels: BTreeMap<String, String>,
+    /// The labels that server-side apply has set, and by whom.
+    pub(crate) owned: BTreeMap<String, Vec<String>>,
+    pub(crate) conditions: Vec<Value>,
+    pub(crate) taints: Vec<Value>,
+    pub(crate) events: Vec<Value>,
+    /// The version of the node.
+    pub(crate) version: u64,
+    /// How many patches fail because somebody else was faster.
+    pub(crate) conflicts: usize,
+    /// Every request: method and path.
+    pub(crate) requests: Vec<String>,
+}
+
+/// A server, and a client of it.
+pub(crate) fn server(known: Known) -> (Client, Arc<Mutex<Known>>) {
+    let known = Arc::new(Mutex::new(known));
+    let shared = Arc::clone(&known);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let known = Arc::clone(&shared);
+        async move {
+            let (head, body) = request.into_parts();
+            let bytes = body.collect_bytes().await.unwrap();
+            let sent: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+            let kind = head.headers.get("content-type");
+            let kind = kind.map_or("", |kind| kind.to_str().unwrap()).to_owned();
+            let mut known = known.lock().unwrap();
+            known
+                .requests
+                .push(format!("{} {}", head.method, head.uri.path()));
+            let (code, answer) = known.answer(&head.method, head.uri.path(), &kind, &sent);
+            let response = Response::builder()
+                .status(code)
+                .header("content-type", "application/json");
+            Ok::<_, Infallible>(
+                response
+                    .body(Body::from(answer.to_string().into_bytes()))
+                    .unwrap(),
+            )
+        }
+    });
+    (Client::new(service, "default"), known)
+}
+
+impl Known {
+    fn node(&self) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": NODE, "labels": self.labels, "resourceVersion": self.version.to_string()},
+            "spec": {"taints": self.taints},
+            "status": {"conditions": self.conditions},
+        })
+    }
+
+    fn answer(&mut self, method: &Method, path: &str, kind: &str, sent: &Value) -> (u16, Value) {
+        let node = format!("/api/v1/nodes/{NODE}");
+        let status = format!("{node}/status");
+        let refuse = |code: u16, reason: &str| {
+            let status = json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                "message": reason, "reason": reason, "code": code,
+            });
+            (code, status)
+        };
+        match (method.as_str(), kind) {
+            ("GET", _) if path == node || path == status => (200, self.node()),
+            ("POST", _) if path == "/api/v1/namespaces/default/events" => {
+                self.events.push(sent.clone());
+                (201, sent.clone())
+            }
+            ("PATCH", "application/apply-patch+yaml") if path == node => {
+                let labels = sent["metadata"]["labels"]
+                    .as_object()
+                    .cloned()
+                    .unwrap_or_default();
+                let before = self.owned.remove("gpuc-runtime").unwrap_or_default();
+                for key in before.iter().filter(|key| !labels.contains_key(*key)) {
+                    self.labels.remove(key);
+                }
+                for (key, value) in &labels {
+                    self.labels
+                        .insert(key.clone(), value.as_str().unwrap().to_owned());
+                }
+                self.owned
+                    .insert("gpuc-runtime".to_owned(), labels.keys().cloned().collect());
+                self.version += 1;
+                (200, self.node())
+            }
+            ("PATCH", "application/apply-patch+yaml") if path == status => {
+                for condition in sent["status"]["conditions"].as_array().unwrap() {
+                    self.conditions
+                        .retain(|other| other["type"] != condition["type"]);
+                    self.conditions.push(condition.clone());
+                }
+                self.version += 1;
+                (200, self.node())
+            }
+            ("PATCH", "application/merge-patch+json") if path == node => {
+                let version = &sent["metadata"]["resourceVersion"];
+                if self.conflicts > 0 {
+                    self.conflicts -= 1;
+                    self.version += 1;
+                }
+                if *version != json!(self.version.to_string()) {
+                    return refuse(409, "Conflict");
+                }
+                self.taints = sent["spec"]["taints"].as_array().unwrap().clone();
+                self.version += 1;
+                (200, self.node())
+            }
+            _ => refuse(404, "NotFound"),
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! What the daemon writes to its own node in the cluster: labels, a condition, events, and one taint that it takes off.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Event, Node, NodeCondition, Taint};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
+
+/// The name under which the cluster remembers what was written by the daemon.
+const MANAGER: &str = "gpuc-runtime";
+
+/// The condition: `True` while every GPU of the node is well.
+pub const CONDITION: &str = "GPUsHealthy";
+
+/// The namespace of events about nodes, which have none themselves.
+const EVENTS_NAMESPACE: &str = "default";
+
+/// How often a taint is tried to be taken off while others change the node.
+const TRIES: usize = 5;
+
+/// The daemon's own node.
+#[derive(Clone)]
+pub struct OwnNode {
+    name: String,
+    nodes: Api<Node>,
+    events: Api<Event>,
+}
+
+/// How the node's GPUs are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wellbeing {
+    /// Whether all are well.
+    pub healthy: bool,
+    /// One word, in camel case.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+impl OwnNode {
+    /// The node of this name.
+    pub fn new(client: &Client, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            nodes: Api::all(client.clone()),
+            events: Api::namespaced(client.clone(), EVENTS_NAMESPACE),
+        }
+    }
+
+    /// Sets the node's labels to these. Labels that the daemon set before and that are not among them are taken away;
+    /// those of others stay, but the daemon's win.
+    pub async fn label(&self, labels: &BTreeMap<String, String>) -> kube::Result<()> {
+        let patch = json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": self.name, "labels": labels},
+        });
+        let parameters = PatchParams::apply(MANAGER).force();
+        self.nodes
+            .patch(&self.name, &parameters, &Patch::Apply(&patch))
+            .await?;
+        Ok(())
+    }
+
+    /// Says in the node's status how its GPUs are. The time of the last change stays where nothing changed.
+    pub async fn report(&self, wellbeing: &Wellbeing) -> kube::Result<()> {
+        let status = if wellbeing.healthy { "True" } else { "False" };
+        let node = self.nodes.get_status(&self.name).await?;
+        let conditions = node
+            .status
+            .and_then(|status| status.conditions)
+            .unwrap_or_default();
+        let before = conditions
+            .into_iter()
+            .find(|condition| condition.type_ == CONDITION);
+        let now = Time(Timestamp::now());
+        let since = before.filter(|before| before.status == status);
+        let condition = NodeCondition {
+            type_: CONDITION.to_owned(),
+            status: status.to_owned(),
+            reason: Some(wellbeing.reason.to_owned()),
+            message: Some(wellbeing.message.clone()),
+            last_heartbeat_time: Some(now.clone()),
+            last_transition_time: since
+                .and_then(|before| before.last_transition_time)
+                .or(Some(now)),
+        };
+        let patch = json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": self.name},
+            "status": {"conditions": [condition]},
+        });
+        let parameters = PatchParams::apply(MANAGER).force();
+        self.nodes
+            .patch_status(&self.name, &parameters, &Patch::Apply(&patch))
+            .await?;
+        Ok(())
+    }
+
+    /// Tells everybody who looks at the node what happened to it.
+    pub async fn tell(&self, warning: bool, reason: &str, message: &str) -> kube::Result<()> {
+        let now = Timestamp::now();
+        let kind = if warning { "Warning" } else { "Normal" };
+        let event = json!({
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {
+                "namespace": EVENTS_NAMESPACE,
+                "name": format!("{}.{:x}", self.name, now.as_nanosecond()),
+            },
+            // The kubelet, too, puts the node's name where its UID would stand; `kubectl describe node` looks for it.
+            "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": self.name, "uid": self.name},
+            "type": kind,
+            "reason": reason,
+            "message": message,
+            "source": {"component": MANAGER, "host": self.name},
+            "reportingComponent": MANAGER,
+            "reportingInstance": self.name,
+            "firstTimestamp": now.to_string(),
+            "lastTimestamp": now.to_string(),
+            "count": 1,
+        });
+        let event: Event = serde_json::from_value(event).map_err(kube::Error::SerdeError)?;
+        self.events.create(&PostParams::default(), &event).await?;
+        Ok(())
+    }
+
+    /// Takes the taints with this key off. Whether there was one.
+    pub async fn untaint(&self, key: &str) -> kube::Result<bool> {
+        for tried in 1.. {
+            let node = self.nodes.get(&self.name).await?;
+            let version = node.resource_version();
+            let taints = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
+            let (ours, others): (Vec<Taint>, Vec<Taint>) =
+                taints.into_iter().partition(|taint| taint.key == key);
+            if ours.is_empty() {
+                return Ok(false);
+            }
+            // The version makes the patch fail when somebody else changed the taints meanwhile.
+            let patch = json!({
+                "metadata": {"resourceVersion": version},
+                "spec": {"taints": others},
+            });
+            let parameters = PatchParams::default();
+            match self
+                .nodes
+                .patch(&self.name, &parameters, &Patch::Merge(&patch))
+                .await
+            {
+                Err(kube::Error::Api(status)) if status.code == 409 && tried < TRIES => {}
+                result => return result.map(|_| true),
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::api_server::{Known, NODE, server};
+    use super::*;
+
+    fn labels(labels: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        labels.iter().map(owned).collect()
+    }
+
+    #[tokio::test]
+    async fn labels_come_and_go_and_those_of_others_stay() {
+        let (client, known) = server(Known {
+            labels: labels(&[("zone", "a"), ("nvidia.com/gpu.count", "7")]),
+            ..Known::default()
+        });
+        let node = OwnNode::new(&client, NODE);
+        let first = labels(&[
+            ("nvidia.com/gpu.count", "8"),
+            ("nvidia.com/mig.strategy", "single"),
+        ]);
+        node.label(&first).await.unwrap();
+        node.label(&labels(&[("nvidia.com/gpu.count", "4")]))
+            .await
+            .unwrap();
+        let expected = labels(&[("zone", "a"), ("nvidia.com/gpu.count", "4")]);
+        assert_eq!(known.lock().unwrap().labels, expected);
+    }
+
+    #[tokio::test]
+    async fn a_condition_keeps_the_time_of_its_last_change() {
+        let (client, known) = server(Known::default());
+        let node = OwnNode::new(&client, NODE);
+        let condition = || {
+            let known = known.lock().unwrap();
+            assert_eq!(known.conditions.len(), 1);
+            known.conditions[0].clone()
+        };
+        let ill = |message: &str| Wellbeing {
+            healthy: false,
+            reason: "GPUUnhealthy",
+            message: message.to_owned(),
+        };
+        node.report(&ill("GPU 3: XID 79")).await.unwrap();
+        let first = condition();
+        assert_eq!(
+            (&first["type"], &first["status"]),
+            (&json!(CONDITION), &json!("False"))
+        );
+        let long_ago = json!("2026-01-01T00:00:00Z");
+        known.lock().unwrap().conditions[0]["lastTransitionTime"] = long_ago.clone();
+        node.report(&ill("GPU 3 and 4: XID 79")).await.unwrap();
+        assert_eq!(condition()["lastTransitionTime"], long_ago);
+        assert_eq!(condition()["message"], "GPU 3 and 4: XID 79");
+        let well = Wellbeing {
+            healthy: true,
+            reason: "GPUsHealthy",
+            message: "all 8 GPUs are well".to_owned(),
+        };
+        node.report(&well).await.unwrap();
+        assert_eq!(condition()["status"], "True");
+        assert_ne!(condition()["lastTransitionTime"], long_ago);
+    }
+
+    #[tokio::test]
+    async fn one_taint_is_taken_off_even_while_others_change_the_node() {
+        let taint = |key: &str| json!({"key": key, "effect": "NoSchedule"});
+        let (client, known) = server(Known {
+            taints: vec![taint("gpuc.dev/starting"), taint("nvidia.com/gpu")],
+            conflicts: 2,
+            ..Known::default()
+        });
+        let node = OwnNode::new(&client, NODE);
+        assert!(node.untaint("gpuc.dev/starting").await.unwrap());
+        assert_eq!(known.lock().unwrap().taints, [taint("nvidia.com/gpu")]);
+        let before = known.lock().unwrap().requests.len();
+        assert!(!node.untaint("gpuc.dev/starting").await.unwrap());
+        assert_eq!(
+            known.lock().unwrap().requests.len(),
+            before + 1,
+            "nothing to take off, nothing to write"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_event_names_the_node() {
+        let (client, known) = server(Known::default());
+        let node = OwnNode::new(&client, NODE);
+        node.tell(true, "GPUUnhealthy", "GPU 3: XID 79")
+            .await
+            .unwrap();
+        let known = known.lock().unwrap();
+        let event = &known.events[0];
+        assert_eq!(event["involvedObject"]["name"], NODE);
+        assert_eq!(
+            (&event["type"], &event["reason"]),
+            (&json!("Warning"), &json!("GPUUnhealthy"))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_server_that_never_lets_it_through_is_an_error() {
+        let (client, _known) = server(Known {
+            taints: vec![json!({"key": "gpuc.dev/starting", "effect": "NoSchedule"})],
+            conflicts: usize::MAX,
+            ..Known::default()
+        });
+        let node = OwnNode::new(&client, NODE);
+        let error = node.untaint("gpuc.dev/starting").await.unwrap_err();
+        assert!(matches!(error, kube::Error::Api(status) if status.code == 409));
+    }
+}
