@@ -1,5 +1,8 @@
 //! Kubernetes' own types read what gpuc writes, and nothing of it is lost on the way.
 
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ResourceQuota, ServiceAccount};
 use k8s_openapi::api::node::v1::RuntimeClass;
@@ -15,6 +18,16 @@ type Reader = fn(&str) -> Result<Value, String>;
 
 /// Every kind of Kubernetes' own that gpuc writes.
 const KINDS: &[(&str, &str, Reader)] = &[
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+        through::<ValidatingAdmissionPolicy>,
+    ),
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicyBinding",
+        through::<ValidatingAdmissionPolicyBinding>,
+    ),
     ("apps/v1", "DaemonSet", through::<DaemonSet>),
     ("node.k8s.io/v1", "RuntimeClass", through::<RuntimeClass>),
     (

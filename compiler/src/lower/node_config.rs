@@ -48,7 +48,7 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
         extras: Vec::new(),
         placement: SharePlacement::default(),
         health: HealthPolicy::default(),
-        labels: LabelOutput::default(),
+        labels: LabelOutput::Node,
         metrics: MetricsConfig::default(),
         startup_taint: None,
     }

@@ -3,19 +3,27 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMapVolumeSource, Container, EnvVar, EnvVarSource, HostPathVolumeSource,
-    ObjectFieldSelector, ResourceRequirements, SeccompProfile, SecurityContext, Volume,
-    VolumeMount,
+    Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EnvVar, EnvVarSource,
+    HTTPGetAction, HostPathVolumeSource, ObjectFieldSelector, Probe, ResourceRequirements,
+    SeccompProfile, SecurityContext, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{CONFIG_FILE, pool_name};
 use crate::check::Checked;
 use crate::cloud::Injection;
-use crate::lower::node_config::{CDI_DIR, DRIVER_ROOT, MPS_ROOT, os};
+use crate::lower::node_config::{CDI_DIR, DRIVER_ROOT, MPS_ROOT, node_config, os};
 use crate::model::{Pool, Sharing};
 
 const CONFIG_DIR: &str = "/etc/gpuc";
+
+/// Which of the driver's libraries and programs NVIDIA's container runtime puts into a container.
+const CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
+
+/// The name of the port for metrics and probes.
+const PORT: &str = "metrics";
+
 const DEVICE_PLUGINS: &str = "/var/lib/kubelet/device-plugins";
 const POD_RESOURCES: &str = "/var/lib/kubelet/pod-resources";
 
@@ -28,11 +36,29 @@ pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
     if os(cluster, pool).injection == Injection::Cdi {
         mounts.push(mount("cdi", CDI_DIR, false));
     }
+    plugin.ports = Some(vec![ContainerPort {
+        name: Some(PORT.to_owned()),
+        container_port: i32::from(node_config(cluster, pool).metrics.port),
+        ..ContainerPort::default()
+    }]);
+    plugin.liveness_probe = Some(probe("/healthz", 30));
+    plugin.readiness_probe = Some(probe("/readyz", 10));
     let mut containers = vec![plugin];
     if let Sharing::Mps { .. } = pool.sharing.sure() {
         let mut daemon = container(cluster, pool, "mps-control", &["mps"]);
         // It puts GPUs into exclusive-process mode, which only an administrator of the device may.
         daemon.security_context = Some(privileged());
+        let variables = daemon.env.iter_mut().flatten();
+        for variable in variables.filter(|variable| variable.name == CAPABILITIES) {
+            // The control daemon's program is part of what containers get to compute with.
+            variable.value = Some("compute,utility".to_owned());
+        }
+        let mounts = daemon.volume_mounts.get_or_insert_default();
+        // The daemon and its clients meet in shared memory: theirs is the same folder of the host.
+        mounts.push(VolumeMount {
+            sub_path: Some("shm".to_owned()),
+            ..mount("mps", "/dev/shm", false)
+        });
         for container in [&mut containers[0], &mut daemon] {
             let mounts = container.volume_mounts.get_or_insert_default();
             mounts.push(mount("mps", MPS_ROOT, false));
@@ -118,7 +144,7 @@ fn environment(pool: &Pool) -> Vec<EnvVar> {
             ..EnvVar::default()
         },
         variable("NVIDIA_VISIBLE_DEVICES", "all"),
-        variable("NVIDIA_DRIVER_CAPABILITIES", "utility"),
+        variable(CAPABILITIES, "utility"),
     ];
     if let Sharing::Mig { .. } = pool.sharing.sure() {
         environment.push(variable("NVIDIA_MIG_MONITOR_DEVICES", "all"));
@@ -169,6 +195,19 @@ fn privileged() -> SecurityContext {
         privileged: Some(true),
         read_only_root_filesystem: Some(true),
         ..SecurityContext::default()
+    }
+}
+
+fn probe(path: &str, period_seconds: i32) -> Probe {
+    Probe {
+        http_get: Some(HTTPGetAction {
+            path: Some(path.to_owned()),
+            port: IntOrString::String(PORT.to_owned()),
+            ..HTTPGetAction::default()
+        }),
+        period_seconds: Some(period_seconds),
+        timeout_seconds: Some(5),
+        ..Probe::default()
     }
 }
 

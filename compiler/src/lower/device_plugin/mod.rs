@@ -1,6 +1,7 @@
 //! The manifests of gpuc-runtime, the device plugin: one DaemonSet and one configuration for each pool it serves, and
 //! what all of them share.
 
+mod admission;
 mod container;
 pub(crate) mod daemon_set;
 mod shared;

@@ -7,7 +7,7 @@ use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{COMPONENT, NAMESPACE, metadata};
+use super::{COMPONENT, NAMESPACE, admission, metadata};
 use crate::check::Checked;
 use crate::lower::node_config::os;
 use crate::model::Pool;
@@ -28,6 +28,8 @@ pub(super) fn objects(pools: &[&Pool]) -> Vec<Object> {
         Object::new(COMPONENT, &service_account(), origin.clone()),
         Object::new(COMPONENT, &cluster_role(), origin.clone()),
         Object::new(COMPONENT, &cluster_role_binding(), origin.clone()),
+        Object::new(COMPONENT, &admission::policy(), origin.clone()),
+        Object::new(COMPONENT, &admission::binding(), origin),
     ]
 }
 
@@ -81,7 +83,8 @@ fn service_account() -> ServiceAccount {
     }
 }
 
-/// The runtime labels its own node, sets a condition on it and writes events about it.
+/// The runtime labels its own node, sets a condition on it and writes events about it. Rights on nodes are rights on all
+/// nodes; the admission policy takes the others' away.
 fn cluster_role() -> ClusterRole {
     let rule = |group: &str, resources: &[&str], verbs: &[&str]| PolicyRule {
         api_groups: Some(vec![group.to_owned()]),
@@ -93,8 +96,8 @@ fn cluster_role() -> ClusterRole {
         metadata: metadata(COMPONENT, None, BTreeMap::new()),
         rules: Some(vec![
             rule("", &["nodes"], &["get", "patch"]),
-            rule("", &["nodes/status"], &["patch"]),
-            rule("events.k8s.io", &["events"], &["create", "patch"]),
+            rule("", &["nodes/status"], &["get", "patch"]),
+            rule("", &["events"], &["create"]),
         ]),
         ..ClusterRole::default()
     }
