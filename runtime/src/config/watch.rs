@@ -62,7 +62,8 @@ fn changed(path: &Path, known: &mut String) -> Option<Result<NodeConfig, ConfigE
     }
 }
 
-/// Everything that happens in the file's folder: a ConfigMap's file is a link through a link, and only the latter moves.
+/// Everything that happens in the file's folder: a ConfigMap's file is a link through a link, and only the latter
+/// moves.
 fn subscribe(path: &Path) -> Option<inotify::EventStream<[u8; 1024]>> {
     let inotify = Inotify::init().ok()?;
     let mask = WatchMask::CREATE

@@ -1,5 +1,5 @@
-//! As much of a Kubernetes API server as the daemon talks to: one node and its events, server-side apply with the owners
-//! of fields, merge patches that fail when the version is old.
+//! As much of a Kubernetes API server as the daemon talks to: one node and its events, server-side apply with the
+//! owners of fields, merge patches that fail when the version is old.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

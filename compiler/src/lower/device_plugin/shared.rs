@@ -83,8 +83,8 @@ fn service_account() -> ServiceAccount {
     }
 }
 
-/// The runtime labels its own node, sets a condition on it and writes events about it. Rights on nodes are rights on all
-/// nodes; the admission policy takes the others' away.
+/// The runtime labels its own node, sets a condition on it and writes events about it. Rights on nodes are rights on
+/// all nodes; the admission policy takes the others' away.
 fn cluster_role() -> ClusterRole {
     let rule = |group: &str, resources: &[&str], verbs: &[&str]| PolicyRule {
         api_groups: Some(vec![group.to_owned()]),
