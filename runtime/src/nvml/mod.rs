@@ -2,8 +2,14 @@
 //!
 //! Everything behind this door may fail for one GPU and not for the next, so each question is about one GPU.
 
+mod mig;
+mod real;
+
 use std::fmt;
 use std::time::Duration;
+
+pub use mig::{ComputeInstance, GpuInstance, MigControl, MigProfile};
+pub use real::Real;
 
 /// The driver of a node.
 ///
@@ -290,6 +296,8 @@ pub struct NvmlError {
 pub enum NvmlErrorKind {
     /// The library is not there, or cannot be loaded.
     NoLibrary,
+    /// The machine is of a kind that the daemon does not serve: Windows' subsystem for Linux, or a Tegra board.
+    Unsupported,
     /// The library is there, the driver is not loaded.
     NoDriver,
     /// The GPU fell off the bus.

@@ -1,0 +1,63 @@
+//! What a GPU is.
+
+use nvml_wrapper::Device;
+use nvml_wrapper::error::NvmlError as Refusal;
+
+use super::error::where_supported;
+use super::{raw, slices};
+use crate::nvml::{Clique, GpuInfo, MigMode};
+
+/// Everything about a GPU. It is known whole or not at all, but for what a card or driver may lack.
+pub(super) fn read(device: &Device<'_>, index: u32) -> Result<GpuInfo, Refusal> {
+    let pci = device.pci_info()?;
+    let capability = device.cuda_compute_capability()?;
+    let part = |number: i32| u32::try_from(number).unwrap_or_default();
+    let memory_bytes = where_supported(device.memory_info())?.map(|memory| memory.total);
+    let mig = mig_mode(device)?;
+    let slices = match mig {
+        Some(mode) if mode.enabled => slices::read(device, memory_bytes)?,
+        _ => Vec::new(),
+    };
+    Ok(GpuInfo {
+        index,
+        uuid: device.uuid()?,
+        minor: device.minor_number()?,
+        name: device.name()?,
+        pci_bus_id: pci.bus_id,
+        pci_id: pci.pci_device_id,
+        memory_bytes,
+        compute_capability: (part(capability.major), part(capability.minor)),
+        mig,
+        slices,
+        // A fabric that cannot be asked about is one that the GPU is in no clique of.
+        clique: raw::fabric(device).ok().flatten().map(clique),
+    })
+}
+
+/// A GPU's MIG mode, where it has one.
+pub(super) fn mig_mode(device: &Device<'_>) -> Result<Option<MigMode>, Refusal> {
+    let mode = where_supported(device.mig_mode())?;
+    Ok(mode.map(|mode| MigMode {
+        enabled: mode.current != 0,
+        pending: mode.pending != 0,
+    }))
+}
+
+fn clique((cluster, id): ([u8; 16], u32)) -> Clique {
+    let hex = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    };
+    let parts = [
+        &cluster[..4],
+        &cluster[4..6],
+        &cluster[6..8],
+        &cluster[8..10],
+        &cluster[10..],
+    ];
+    Clique {
+        cluster: parts.map(hex).join("-"),
+        id,
+    }
+}

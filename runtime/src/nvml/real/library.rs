@@ -1,0 +1,137 @@
+//! Where libnvidia-ml is: below the folder that the driver was installed to, or where the system finds libraries.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use nvml_wrapper::Nvml;
+use nvml_wrapper::error::NvmlError as Refusal;
+
+use super::error::{kind_of, trouble};
+use crate::nvml::{NvmlError, NvmlErrorKind};
+
+/// The library's file name.
+const NAME: &str = "libnvidia-ml.so.1";
+
+/// Where distributions and driver containers put it, below the driver's root. GKE's installer has it in `lib64` of
+/// its own folder.
+const FOLDERS: &[&str] = &[
+    "usr/lib64",
+    "usr/lib/x86_64-linux-gnu",
+    "usr/lib/aarch64-linux-gnu",
+    "lib64",
+    "lib/x86_64-linux-gnu",
+    "lib/aarch64-linux-gnu",
+];
+
+/// Files that only Windows' subsystem for Linux has, relative to the root.
+const WSL: &[&str] = &["dev/dxg", "usr/lib/wsl/lib/libdxcore.so"];
+
+/// A file that only NVIDIA's Tegra boards have, relative to the root, and the file that names a board's family.
+const TEGRA: &str = "etc/nv_tegra_release";
+const FAMILY: &str = "sys/devices/soc0/family";
+
+/// Loads the library and initialises it, once. Where there is one below the driver's root, no other is tried: another
+/// one belongs to another driver.
+pub(super) fn open(driver_root: &Path, system: &Path) -> Result<Nvml, NvmlError> {
+    if let Some(machine) = unsupported(driver_root, system) {
+        return Err(NvmlError {
+            kind: NvmlErrorKind::Unsupported,
+            message: format!(
+                "this is {machine}, which gpuc does not serve: use NVIDIA's device plugin there"
+            ),
+        });
+    }
+    let found = below(driver_root);
+    let path = found
+        .clone()
+        .map_or_else(|| OsString::from(NAME), OsString::from);
+    load(&path).map_err(|refusal| match (found, kind_of(&refusal)) {
+        (None, NvmlErrorKind::NoLibrary) => NvmlError {
+            kind: NvmlErrorKind::NoLibrary,
+            message: format!(
+                "{NAME} is neither below {} nor where the system looks for libraries: is the driver installed there?",
+                driver_root.display()
+            ),
+        },
+        (found, _) => {
+            let path = found.unwrap_or_else(|| PathBuf::from(NAME));
+            trouble(&path.display().to_string(), &refusal)
+        }
+    })
+}
+
+fn load(path: &OsStr) -> Result<Nvml, Refusal> {
+    Nvml::builder().lib_path(path).init()
+}
+
+/// The library below the driver's root.
+fn below(driver_root: &Path) -> Option<PathBuf> {
+    let mut paths = FOLDERS
+        .iter()
+        .map(|folder| driver_root.join(folder).join(NAME));
+    paths.find(|path| path.exists())
+}
+
+/// What kind of machine this is, where it is one that has GPUs but no NVML to manage them with. A Tegra board with the
+/// library is served as far as the library goes.
+fn unsupported(driver_root: &Path, system: &Path) -> Option<&'static str> {
+    let has = |file: &&str| system.join(file).exists() || driver_root.join(file).exists();
+    if WSL.iter().any(|file| has(&file)) {
+        return Some("Windows' subsystem for Linux (WSL)");
+    }
+    let family = std::fs::read_to_string(system.join(FAMILY)).unwrap_or_default();
+    let tegra = has(&TEGRA) || family.to_lowercase().contains("tegra");
+    (tegra && below(driver_root).is_none()).then_some("a Tegra board")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (file, text) in files {
+            let path = root.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    fn refused(files: &[(&str, &str)]) -> NvmlError {
+        let root = root(files);
+        open(root.path(), root.path()).expect_err("there is no driver")
+    }
+
+    #[test]
+    fn machines_of_another_kind_are_named() {
+        for (file, text, word) in [
+            ("dev/dxg", "", "WSL"),
+            ("usr/lib/wsl/lib/libdxcore.so", "", "WSL"),
+            ("etc/nv_tegra_release", "# R36", "Tegra"),
+            ("sys/devices/soc0/family", "Tegra\n", "Tegra"),
+        ] {
+            let error = refused(&[(file, text)]);
+            assert_eq!(error.kind, NvmlErrorKind::Unsupported, "{error}");
+            assert!(error.message.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_board_of_another_family_is_no_tegra() {
+        let error = refused(&[("sys/devices/soc0/family", "jep106:0036\n")]);
+        assert_eq!(error.kind, NvmlErrorKind::NoLibrary, "{error}");
+        assert!(error.message.contains(NAME), "{error}");
+    }
+
+    #[test]
+    fn every_folder_is_looked_into() {
+        for folder in FOLDERS {
+            let file = format!("{folder}/{NAME}");
+            // No library, so that loading it fails and names it.
+            let error = refused(&[(&file, "no library")]);
+            assert_eq!(error.kind, NvmlErrorKind::NoLibrary, "{error}");
+            assert!(error.message.contains(&file), "{error}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How two GPUs are joined: where their PCI paths meet, and how many NVLinks lead from one to the other.
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+
+use nvml_wrapper::Device;
+use nvml_wrapper::enum_wrappers::device::TopologyLevel;
+use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper_sys::bindings::{
+    NVML_NVLINK_MAX_LINKS, nvmlIntNvLinkDeviceType_enum_NVML_NVLINK_DEVICE_TYPE_GPU as GPU,
+    nvmlIntNvLinkDeviceType_enum_NVML_NVLINK_DEVICE_TYPE_SWITCH as SWITCH,
+};
+
+use super::error::{kind_of, trouble};
+use super::{Real, raw};
+use crate::nvml::{Link, Meet, NvmlError, NvmlErrorKind};
+
+/// Where the NVLinks of GPUs lead, by the GPU's index.
+pub(super) type Ends = BTreeMap<u32, GpuEnds>;
+
+/// Where a GPU is on the PCI bus, and where its active NVLinks lead.
+#[derive(Clone)]
+pub(super) struct GpuEnds {
+    place: Place,
+    /// The places of other GPUs, once for each link.
+    gpus: Vec<Place>,
+    /// Links that lead to switches.
+    switches: u32,
+}
+
+/// Domain, bus and device.
+type Place = (u32, u32, u32);
+
+impl Real {
+    /// Lets a GPU's links be read again.
+    pub(super) fn forget_links(&self, index: u32) {
+        self.ends
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&index);
+    }
+
+    pub(super) fn read_link(&self, one: u32, other: u32) -> Result<Link, NvmlError> {
+        let (from, to) = (self.ends_of(one)?, self.ends_of(other)?);
+        let refused = |refusal: Refusal| trouble(&format!("GPUs {one} and {other}"), &refusal);
+        let first = self.nvml.device_by_index(one).map_err(refused)?;
+        let second = self.nvml.device_by_index(other).map_err(refused)?;
+        let meet = match self.nvml.topology_common_ancestor(&first, &second) {
+            Ok(level) => meet(level),
+            Err(refusal) if kind_of(&refusal) == NvmlErrorKind::GpuLost => {
+                return Err(refused(refusal));
+            }
+            // A driver that does not know, as in some virtual machines, is no reason to know nothing of NVLinks.
+            Err(_) => Meet::System,
+        };
+        Ok(Link {
+            meet,
+            nvlinks: nvlinks(&from, &to),
+        })
+    }
+
+    fn ends_of(&self, index: u32) -> Result<GpuEnds, NvmlError> {
+        let known = || self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ends) = known().get(&index) {
+            return Ok(ends.clone());
+        }
+        let ends = self.ask(index, read)?;
+        known().insert(index, ends.clone());
+        Ok(ends)
+    }
+}
+
+fn read(device: &Device<'_>) -> Result<GpuEnds, Refusal> {
+    let pci = device.pci_info()?;
+    let mut ends = GpuEnds {
+        place: (pci.domain, pci.bus, pci.device),
+        gpus: Vec::new(),
+        switches: 0,
+    };
+    for link in 0..NVML_NVLINK_MAX_LINKS {
+        let nvlink = device.link_wrapper_for(link);
+        match nvlink.is_active() {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(Refusal::GpuLost) => return Err(Refusal::GpuLost),
+            // The card has no such link, and so none with a higher number.
+            Err(_) => break,
+        }
+        // Old drivers do not say what is at the far end, only where it is.
+        match raw::far_end(device, link) {
+            Ok(SWITCH) => ends.switches += 1,
+            Ok(GPU) | Err(_) => {
+                if let Ok(far) = nvlink.remote_pci_info() {
+                    ends.gpus.push((far.domain, far.bus, far.device));
+                }
+            }
+            Ok(_) => {}
+        }
+    }
+    Ok(ends)
+}
+
+/// How many NVLinks join two GPUs. The two may count differently while one of their links is being brought up; the
+/// higher count is right, because a link that one of them sees is there. Behind switches everything reaches everything,
+/// as far as the GPU with fewer links goes.
+fn nvlinks(one: &GpuEnds, other: &GpuEnds) -> u32 {
+    let count = |from: &GpuEnds, to: &GpuEnds| {
+        let links = from.gpus.iter().filter(|place| **place == to.place).count();
+        u32::try_from(links).unwrap_or_default()
+    };
+    let direct = count(one, other).max(count(other, one));
+    direct + one.switches.min(other.switches)
+}
+
+fn meet(level: TopologyLevel) -> Meet {
+    match level {
+        TopologyLevel::Internal => Meet::Board,
+        TopologyLevel::Single => Meet::Switch,
+        TopologyLevel::Multiple => Meet::Switches,
+        TopologyLevel::HostBridge => Meet::HostBridge,
+        TopologyLevel::Node => Meet::Processor,
+        TopologyLevel::System => Meet::System,
+    }
+}

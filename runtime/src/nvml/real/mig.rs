@@ -1,0 +1,168 @@
+//! Cutting a GPU into slices.
+
+use nvml_wrapper::Device;
+use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper_sys::bindings::{
+    NVML_COMPUTE_INSTANCE_PROFILE_COUNT, NVML_GPU_INSTANCE_PROFILE_COUNT,
+};
+
+use super::error::{kind_of, where_supported};
+use super::raw_mig::{self, Instance};
+use super::slices::{profile_in, profile_name};
+use super::{Real, gpu};
+use crate::nvml::{
+    ComputeInstance, GpuInstance, MigControl, MigMode, MigProfile, NvmlError, NvmlErrorKind,
+};
+
+impl MigControl for Real {
+    fn set_mig_mode(&self, gpu: u32, on: bool) -> Result<MigMode, NvmlError> {
+        self.ask(gpu, |device| {
+            device.set_mig_mode(on)?;
+            gpu::mig_mode(device)?.ok_or(Refusal::NotSupported)
+        })
+    }
+
+    fn mig_profiles(&self, gpu: u32) -> Result<Vec<MigProfile>, NvmlError> {
+        self.ask(gpu, profiles)
+    }
+
+    fn gpu_instances(&self, gpu: u32) -> Result<Vec<GpuInstance>, NvmlError> {
+        self.ask(gpu, |device| {
+            let mut found = Vec::new();
+            for profile in profiles(device)? {
+                for instance in Instance::of_profile(device, profile.id, profile.most)? {
+                    let info = instance.info()?;
+                    found.push(GpuInstance {
+                        id: info.id,
+                        profile: profile.name.clone(),
+                        slices: profile.slices,
+                        place: info.place,
+                        compute: compute_instances(&instance)?,
+                    });
+                }
+            }
+            found.sort_by_key(|instance| instance.place);
+            Ok(found)
+        })
+    }
+
+    fn create_gpu_instance(
+        &self,
+        gpu: u32,
+        profile: &str,
+        place: (u32, u32),
+    ) -> Result<u32, NvmlError> {
+        let profiles = self.mig_profiles(gpu)?;
+        let Some(found) = profiles.iter().find(|known| known.name == profile) else {
+            let names: Vec<_> = profiles.iter().map(|known| known.name.as_str()).collect();
+            return Err(NvmlError {
+                kind: NvmlErrorKind::NotSupported,
+                message: format!(
+                    "GPU {gpu} has no profile `{profile}`; it has {}",
+                    names.join(", ")
+                ),
+            });
+        };
+        self.ask(gpu, |device| {
+            let instance = Instance::create(device, found.id, place)?;
+            Ok(instance.info()?.id)
+        })
+    }
+
+    fn create_compute_instance(&self, gpu: u32, gi: u32, slices: u32) -> Result<u32, NvmlError> {
+        self.ask(gpu, |device| {
+            let instance = Instance::by_id(device, gi)?;
+            let profiles = compute_profiles(&instance)?;
+            let fitting = profiles.iter().find(|profile| profile.slices == slices);
+            let profile = fitting.ok_or(Refusal::NotSupported)?;
+            instance.create_compute(profile.id)?.id()
+        })
+    }
+
+    fn destroy_compute_instance(&self, gpu: u32, gi: u32, ci: u32) -> Result<(), NvmlError> {
+        self.ask(gpu, |device| {
+            let instance = Instance::by_id(device, gi)?;
+            instance.compute_by_id(ci)?.destroy()
+        })
+    }
+
+    fn destroy_gpu_instance(&self, gpu: u32, gi: u32) -> Result<(), NvmlError> {
+        self.ask(gpu, |device| Instance::by_id(device, gi)?.destroy())
+    }
+
+    fn process_count(&self, gpu: u32) -> Result<u32, NvmlError> {
+        self.ask(gpu, |device| {
+            let through_mps = device.mps_running_compute_processes();
+            let through_mps = through_mps.map(|list| u32::try_from(list.len()).unwrap_or(u32::MAX));
+            let counts = [
+                device.running_compute_processes_count(),
+                device.running_graphics_processes_count(),
+                through_mps,
+            ];
+            counts.into_iter().try_fold(0_u32, |sum, count| {
+                Ok(where_supported(count)?.map_or(sum, |count| count.saturating_add(sum)))
+            })
+        })
+    }
+}
+
+/// The profiles that a card has.
+fn profiles(device: &Device<'_>) -> Result<Vec<MigProfile>, Refusal> {
+    let whole = where_supported(device.memory_info())?.map(|memory| memory.total);
+    let mut found: Vec<MigProfile> = Vec::new();
+    for index in 0..NVML_GPU_INSTANCE_PROFILE_COUNT {
+        let Some(profile) = offered(raw_mig::profile(device, index))? else {
+            continue;
+        };
+        let name = profile.name.as_deref().and_then(profile_in);
+        let computed = || profile_name(profile.slices, profile.slices, profile.memory_mib, whole);
+        found.push(MigProfile {
+            name: name.unwrap_or_else(computed),
+            id: profile.id,
+            slices: profile.slices,
+            memory_mib: profile.memory_mib,
+            most: profile.most,
+        });
+    }
+    Ok(found)
+}
+
+/// A size of compute instance in a GPU instance.
+struct ComputeProfile {
+    id: u32,
+    slices: u32,
+    most: u32,
+}
+
+fn compute_profiles(instance: &Instance<'_>) -> Result<Vec<ComputeProfile>, Refusal> {
+    let mut found = Vec::new();
+    for index in 0..NVML_COMPUTE_INSTANCE_PROFILE_COUNT {
+        if let Some((id, slices, most)) = offered(instance.compute_profile(index))? {
+            found.push(ComputeProfile { id, slices, most });
+        }
+    }
+    Ok(found)
+}
+
+fn compute_instances(instance: &Instance<'_>) -> Result<Vec<ComputeInstance>, Refusal> {
+    let mut found = Vec::new();
+    for profile in compute_profiles(instance)? {
+        for compute in instance.compute_of_profile(profile.id, profile.most)? {
+            found.push(ComputeInstance {
+                id: compute.id()?,
+                slices: profile.slices,
+            });
+        }
+    }
+    found.sort_by_key(|compute| compute.id);
+    Ok(found)
+}
+
+/// The profile, or nothing where the card does not have the one with this index.
+fn offered<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    match answer {
+        Err(Refusal::InvalidArg | Refusal::NotFound) => Ok(None),
+        Err(refusal) if kind_of(&refusal) == NvmlErrorKind::NotSupported => Ok(None),
+        other => other.map(Some),
+    }
+}

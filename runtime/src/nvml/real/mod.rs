@@ -1,0 +1,96 @@
+//! The driver itself, through libnvidia-ml. It is opened once and initialised once; when the last holder lets go of it
+//! and of its subscriptions, NVML is shut down and no handle is held.
+
+mod error;
+mod events;
+mod gpu;
+mod library;
+mod links;
+mod mig;
+mod raw;
+mod raw_mig;
+mod sample;
+mod slices;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::{Device, cuda_driver_version_major, cuda_driver_version_minor};
+
+use self::error::trouble;
+use self::links::Ends;
+use super::{Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, Sample, Watch};
+
+/// The driver of this node.
+pub struct Real {
+    nvml: Arc<nvml_wrapper::Nvml>,
+    /// Where each GPU's NVLinks lead, read with the GPU: every pair of GPUs is asked about, and each answer would
+    /// otherwise take a hundred questions.
+    ends: Mutex<Ends>,
+}
+
+impl Real {
+    /// Loads the library below this folder, or where the system finds libraries if there is none, and initialises it.
+    pub fn open(driver_root: &Path) -> Result<Self, NvmlError> {
+        let nvml = library::open(driver_root, Path::new("/"))?;
+        Ok(Self {
+            nvml: Arc::new(nvml),
+            ends: Mutex::default(),
+        })
+    }
+
+    /// Asks a GPU something. The error says which GPU.
+    fn ask<T>(
+        &self,
+        index: u32,
+        question: impl FnOnce(&Device<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, NvmlError> {
+        let answer = self
+            .nvml
+            .device_by_index(index)
+            .and_then(|device| question(&device));
+        answer.map_err(|refusal| trouble(&format!("GPU {index}"), &refusal))
+    }
+}
+
+impl Nvml for Real {
+    fn driver(&self) -> Result<DriverInfo, NvmlError> {
+        let say = |refusal: Refusal| trouble("the driver's version", &refusal);
+        let cuda = self.nvml.sys_cuda_driver_version().map_err(say)?;
+        let part = |number: i32| u32::try_from(number).unwrap_or_default();
+        Ok(DriverInfo {
+            version: self.nvml.sys_driver_version().map_err(say)?,
+            cuda: (
+                part(cuda_driver_version_major(cuda)),
+                part(cuda_driver_version_minor(cuda)),
+            ),
+        })
+    }
+
+    fn gpu_count(&self) -> Result<u32, NvmlError> {
+        let count = self.nvml.device_count();
+        count.map_err(|refusal| trouble("the number of GPUs", &refusal))
+    }
+
+    fn gpu(&self, index: u32) -> Result<GpuInfo, NvmlError> {
+        self.forget_links(index);
+        self.ask(index, |device| gpu::read(device, index))
+    }
+
+    fn link(&self, one: u32, other: u32) -> Result<Link, NvmlError> {
+        self.read_link(one, other)
+    }
+
+    fn condition(&self, index: u32) -> Result<Condition, NvmlError> {
+        self.ask(index, sample::condition)
+    }
+
+    fn sample(&self, index: u32) -> Result<Sample, NvmlError> {
+        self.ask(index, sample::read)
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {
+        Ok(Box::new(events::Subscription::new(&self.nvml)?))
+    }
+}

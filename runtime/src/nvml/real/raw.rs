@@ -1,0 +1,200 @@
+//! The calls to NVML that nvml-wrapper 0.13 does not have, or answers wrongly.
+//!
+//! It drops the instance of an event and the types it does not know, always answers `Unknown` for the far end of an
+//! NVLink, and has no call for MIG instances, replaced rows and the NVLink fabric.
+
+#![expect(
+    unsafe_code,
+    reason = "NVML is a C library; what nvml-wrapper leaves out is called here and nowhere else"
+)]
+
+use std::ffi::c_char;
+use std::ptr;
+use std::sync::Arc;
+
+use nvml_wrapper::error::{NvmlError as Refusal, nvml_sym, nvml_try};
+use nvml_wrapper::{Device, Nvml};
+use nvml_wrapper_sys::bindings::{
+    NVML_GPU_FABRIC_STATE_COMPLETED, nvmlEventData_t, nvmlEventSet_t, nvmlGpuFabricInfo_v2_t,
+    nvmlGpuFabricInfo_v3_t, nvmlReturn_enum_NVML_ERROR_TIMEOUT,
+};
+
+type Answer<T> = Result<T, Refusal>;
+
+/// The version word that NVML wants in a structure: its size, and the version in the highest byte.
+pub(super) fn versioned<T>(version: u32) -> u32 {
+    let size = u32::try_from(size_of::<T>()).expect("no structure of NVML's is that large");
+    size | (version << 24)
+}
+
+/// A text of NVML's, which ends with a zero or fills its place.
+pub(super) fn text(bytes: &[c_char]) -> String {
+    let bytes: Vec<u8> = bytes
+        .iter()
+        .map(|byte| byte.to_ne_bytes()[0])
+        .take_while(|byte| *byte != 0)
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The handle of a GPU, as something to compare: it stays the same as long as the library is loaded.
+pub(super) fn identity(device: &Device<'_>) -> usize {
+    // SAFETY: the handle is not used for anything but its value.
+    unsafe { device.handle() }.addr()
+}
+
+/// The GPU instance that a MIG device is in.
+pub(super) fn gpu_instance_of(device: &Device<'_>) -> Answer<u32> {
+    let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuInstanceId.as_ref())?;
+    let mut id = 0;
+    // SAFETY: the handle is valid while `device` borrows the library, and `id` outlives the call.
+    nvml_try(unsafe { ask(device.handle(), &raw mut id) })?;
+    Ok(id)
+}
+
+/// The compute instance that a MIG device is.
+pub(super) fn compute_instance_of(device: &Device<'_>) -> Answer<u32> {
+    let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetComputeInstanceId.as_ref())?;
+    let mut id = 0;
+    // SAFETY: the handle is valid while `device` borrows the library, and `id` outlives the call.
+    nvml_try(unsafe { ask(device.handle(), &raw mut id) })?;
+    Ok(id)
+}
+
+/// Rows of memory that were replaced.
+#[derive(Clone, Copy)]
+pub(super) struct RemappedRows {
+    pub(super) correctable: u32,
+    pub(super) uncorrectable: u32,
+    pub(super) failed: bool,
+}
+
+/// The rows of memory that were replaced.
+pub(super) fn remapped_rows(device: &Device<'_>) -> Answer<RemappedRows> {
+    let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetRemappedRows.as_ref())?;
+    let (mut correctable, mut uncorrectable, mut pending, mut failed) = (0, 0, 0, 0);
+    // SAFETY: the handle is valid while `device` borrows the library, and the variables outlive the call.
+    nvml_try(unsafe {
+        ask(
+            device.handle(),
+            &raw mut correctable,
+            &raw mut uncorrectable,
+            &raw mut pending,
+            &raw mut failed,
+        )
+    })?;
+    Ok(RemappedRows {
+        correctable,
+        uncorrectable,
+        failed: failed != 0,
+    })
+}
+
+/// The NVLink fabric that a GPU has joined: the cluster's UUID in bytes, and the clique. Nothing until it has.
+pub(super) fn fabric(device: &Device<'_>) -> Answer<Option<([u8; 16], u32)>> {
+    let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuFabricInfoV.as_ref())?;
+    // The second version is asked for, which more drivers know; it is the beginning of the third.
+    let mut info = nvmlGpuFabricInfo_v3_t {
+        version: versioned::<nvmlGpuFabricInfo_v2_t>(2),
+        clusterUuid: [0; 16],
+        status: 0,
+        cliqueId: 0,
+        state: 0,
+        healthMask: 0,
+        healthSummary: 0,
+    };
+    // SAFETY: the handle is valid while `device` borrows the library; `info` is at least as large as its version says.
+    nvml_try(unsafe { ask(device.handle(), &raw mut info) })?;
+    let joined = u32::from(info.state) == NVML_GPU_FABRIC_STATE_COMPLETED && info.status == 0;
+    Ok(joined.then_some((info.clusterUuid, info.cliqueId)))
+}
+
+/// What kind of thing is at the far end of an NVLink, by nvml.h's `nvmlIntNvLinkDeviceType_t`.
+pub(super) fn far_end(device: &Device<'_>, link: u32) -> Answer<u32> {
+    let lib = device.nvml().lib();
+    let ask = nvml_sym(lib.nvmlDeviceGetNvLinkRemoteDeviceType.as_ref())?;
+    let mut kind = 0;
+    // SAFETY: the handle is valid while `device` borrows the library, and `kind` outlives the call.
+    nvml_try(unsafe { ask(device.handle(), link, &raw mut kind) })?;
+    Ok(kind)
+}
+
+/// A set of events, which ends with its owner.
+pub(super) struct EventSet {
+    nvml: Arc<Nvml>,
+    set: nvmlEventSet_t,
+}
+
+// SAFETY: NVML is thread-safe (its documentation says so for every call), and the set has one owner, so that no two
+// threads wait on it at once.
+unsafe impl Send for EventSet {}
+
+/// An event as NVML tells it.
+pub(super) struct RawEvent {
+    /// What [`identity`] says of the GPU.
+    pub(super) gpu: usize,
+    pub(super) kind: u64,
+    pub(super) data: u64,
+    pub(super) gi: u32,
+    pub(super) ci: u32,
+}
+
+impl EventSet {
+    pub(super) fn new(nvml: Arc<Nvml>) -> Answer<Self> {
+        let create = nvml_sym(nvml.lib().nvmlEventSetCreate.as_ref())?;
+        let mut set = ptr::null_mut();
+        // SAFETY: the library is initialised, and `set` outlives the call.
+        nvml_try(unsafe { create(&raw mut set) })?;
+        Ok(Self { nvml, set })
+    }
+
+    /// The types of event that a GPU can tell.
+    pub(super) fn supported(device: &Device<'_>) -> Answer<u64> {
+        let lib = device.nvml().lib();
+        let ask = nvml_sym(lib.nvmlDeviceGetSupportedEventTypes.as_ref())?;
+        let mut types = 0;
+        // SAFETY: the handle is valid while `device` borrows the library, and `types` outlives the call.
+        nvml_try(unsafe { ask(device.handle(), &raw mut types) })?;
+        Ok(types)
+    }
+
+    pub(super) fn register(&self, device: &Device<'_>, types: u64) -> Answer<()> {
+        let register = nvml_sym(self.nvml.lib().nvmlDeviceRegisterEvents.as_ref())?;
+        // SAFETY: handle and set belong to the same library, which both keep loaded.
+        nvml_try(unsafe { register(device.handle(), types, self.set) })
+    }
+
+    /// Waits for the next event; `None` when none came in time.
+    pub(super) fn wait(&mut self, milliseconds: u32) -> Answer<Option<RawEvent>> {
+        let wait = nvml_sym(self.nvml.lib().nvmlEventSetWait_v2.as_ref())?;
+        let mut data = nvmlEventData_t {
+            device: ptr::null_mut(),
+            eventType: 0,
+            eventData: 0,
+            gpuInstanceId: u32::MAX,
+            computeInstanceId: u32::MAX,
+        };
+        // SAFETY: the set is valid until it is dropped, and `data` outlives the call.
+        let answer = unsafe { wait(self.set, &raw mut data, milliseconds) };
+        if answer == nvmlReturn_enum_NVML_ERROR_TIMEOUT {
+            return Ok(None);
+        }
+        nvml_try(answer)?;
+        Ok(Some(RawEvent {
+            gpu: data.device.addr(),
+            kind: data.eventType,
+            data: data.eventData,
+            gi: data.gpuInstanceId,
+            ci: data.computeInstanceId,
+        }))
+    }
+}
+
+impl Drop for EventSet {
+    fn drop(&mut self) {
+        if let Ok(free) = &self.nvml.lib().nvmlEventSetFree {
+            // SAFETY: the set was made by this library, is freed once, and is not used after.
+            let _ = unsafe { free(self.set) };
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! NVML's calls on MIG instances, none of which nvml-wrapper 0.13 has.
+
+#![expect(
+    unsafe_code,
+    reason = "NVML is a C library; what nvml-wrapper leaves out is called here and in `raw` alone"
+)]
+
+use std::ptr;
+
+use nvml_wrapper::Device;
+use nvml_wrapper::error::{NvmlError as Refusal, nvml_sym, nvml_try};
+use nvml_wrapper_sys::bindings::{
+    NvmlLib, nvmlComputeInstance_t, nvmlComputeInstanceInfo_t, nvmlComputeInstancePlacement_t,
+    nvmlComputeInstanceProfileInfo_t, nvmlGpuInstance_t, nvmlGpuInstanceInfo_t,
+    nvmlGpuInstancePlacement_t, nvmlGpuInstanceProfileInfo_t, nvmlGpuInstanceProfileInfo_v2_t,
+};
+
+use super::raw::{text, versioned};
+
+type Answer<T> = Result<T, Refusal>;
+
+/// A size of GPU instance, by the index that NVML's queries take.
+pub(super) struct RawProfile {
+    pub(super) id: u32,
+    pub(super) slices: u32,
+    pub(super) most: u32,
+    pub(super) memory_mib: u64,
+    /// `MIG 1g.10gb`; nothing where the driver is too old to say it.
+    pub(super) name: Option<String>,
+}
+
+/// The profile with this index. Indexes that the card does not have are not supported or invalid.
+pub(super) fn profile(device: &Device<'_>, index: u32) -> Answer<RawProfile> {
+    let lib = device.nvml().lib();
+    if let Ok(ask) = &lib.nvmlDeviceGetGpuInstanceProfileInfoV {
+        let mut info = nvmlGpuInstanceProfileInfo_v2_t {
+            version: versioned::<nvmlGpuInstanceProfileInfo_v2_t>(2),
+            id: 0,
+            isP2pSupported: 0,
+            sliceCount: 0,
+            instanceCount: 0,
+            multiprocessorCount: 0,
+            copyEngineCount: 0,
+            decoderCount: 0,
+            encoderCount: 0,
+            jpegCount: 0,
+            ofaCount: 0,
+            memorySizeMB: 0,
+            name: [0; 96],
+        };
+        // SAFETY: the handle is valid while `device` borrows the library; `info` is as large as its version says.
+        nvml_try(unsafe { ask(device.handle(), index, &raw mut info) })?;
+        return Ok(RawProfile {
+            id: info.id,
+            slices: info.sliceCount,
+            most: info.instanceCount,
+            memory_mib: info.memorySizeMB,
+            name: Some(text(&info.name)),
+        });
+    }
+    let ask = nvml_sym(lib.nvmlDeviceGetGpuInstanceProfileInfo.as_ref())?;
+    let mut info = nvmlGpuInstanceProfileInfo_t {
+        id: 0,
+        isP2pSupported: 0,
+        sliceCount: 0,
+        instanceCount: 0,
+        multiprocessorCount: 0,
+        copyEngineCount: 0,
+        decoderCount: 0,
+        encoderCount: 0,
+        jpegCount: 0,
+        ofaCount: 0,
+        memorySizeMB: 0,
+    };
+    // SAFETY: the handle is valid while `device` borrows the library, and `info` outlives the call.
+    nvml_try(unsafe { ask(device.handle(), index, &raw mut info) })?;
+    Ok(RawProfile {
+        id: info.id,
+        slices: info.sliceCount,
+        most: info.instanceCount,
+        memory_mib: info.memorySizeMB,
+        name: None,
+    })
+}
+
+/// A GPU instance, valid until it or the library ends.
+pub(super) struct Instance<'n> {
+    lib: &'n NvmlLib,
+    handle: nvmlGpuInstance_t,
+}
+
+/// What NVML says of an instance.
+#[derive(Clone, Copy)]
+pub(super) struct InstanceInfo {
+    pub(super) id: u32,
+    pub(super) place: (u32, u32),
+}
+
+impl<'n> Instance<'n> {
+    /// The instance with this number.
+    pub(super) fn by_id(device: &Device<'n>, id: u32) -> Answer<Self> {
+        let lib = device.nvml().lib();
+        let ask = nvml_sym(lib.nvmlDeviceGetGpuInstanceById.as_ref())?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the device's handle is valid while it borrows the library, and `handle` outlives the call.
+        nvml_try(unsafe { ask(device.handle(), id, &raw mut handle) })?;
+        Ok(Self { lib, handle })
+    }
+
+    /// The instances of this profile, of which there are `most` at most.
+    pub(super) fn of_profile(device: &Device<'n>, id: u32, most: u32) -> Answer<Vec<Self>> {
+        let lib = device.nvml().lib();
+        let ask = nvml_sym(lib.nvmlDeviceGetGpuInstances.as_ref())?;
+        let mut handles = vec![ptr::null_mut(); most as usize];
+        let mut count = most;
+        // SAFETY: NVML writes `instanceCount` handles of the profile at most, which is what `handles` has room for.
+        nvml_try(unsafe { ask(device.handle(), id, handles.as_mut_ptr(), &raw mut count) })?;
+        handles.truncate(count as usize);
+        let instance = |handle| Self { lib, handle };
+        Ok(handles.into_iter().map(instance).collect())
+    }
+
+    /// Makes one of this profile at this place.
+    pub(super) fn create(device: &Device<'n>, profile: u32, place: (u32, u32)) -> Answer<Self> {
+        let lib = device.nvml().lib();
+        let create = nvml_sym(lib.nvmlDeviceCreateGpuInstanceWithPlacement.as_ref())?;
+        let (start, size) = place;
+        let place = nvmlGpuInstancePlacement_t { start, size };
+        let mut handle = ptr::null_mut();
+        // SAFETY: the device's handle is valid while it borrows the library; `place` and `handle` outlive the call.
+        nvml_try(unsafe { create(device.handle(), profile, &raw const place, &raw mut handle) })?;
+        Ok(Self { lib, handle })
+    }
+
+    pub(super) fn info(&self) -> Answer<InstanceInfo> {
+        let ask = nvml_sym(self.lib.nvmlGpuInstanceGetInfo.as_ref())?;
+        let mut info = nvmlGpuInstanceInfo_t {
+            device: ptr::null_mut(),
+            id: 0,
+            profileId: 0,
+            placement: nvmlGpuInstancePlacement_t { start: 0, size: 0 },
+        };
+        // SAFETY: the handle came from this library, which is loaded as long as it is borrowed.
+        nvml_try(unsafe { ask(self.handle, &raw mut info) })?;
+        Ok(InstanceInfo {
+            id: info.id,
+            place: (info.placement.start, info.placement.size),
+        })
+    }
+
+    pub(super) fn destroy(self) -> Answer<()> {
+        let destroy = nvml_sym(self.lib.nvmlGpuInstanceDestroy.as_ref())?;
+        // SAFETY: the handle came from this library, and nobody has it after this call.
+        nvml_try(unsafe { destroy(self.handle) })
+    }
+
+    /// A size of compute instance, by the index that NVML's queries take: its number, its compute slices, and how many
+    /// fit.
+    pub(super) fn compute_profile(&self, index: u32) -> Answer<(u32, u32, u32)> {
+        let ask = nvml_sym(
+            self.lib
+                .nvmlGpuInstanceGetComputeInstanceProfileInfo
+                .as_ref(),
+        )?;
+        let mut info = nvmlComputeInstanceProfileInfo_t {
+            id: 0,
+            sliceCount: 0,
+            instanceCount: 0,
+            multiprocessorCount: 0,
+            sharedCopyEngineCount: 0,
+            sharedDecoderCount: 0,
+            sharedEncoderCount: 0,
+            sharedJpegCount: 0,
+            sharedOfaCount: 0,
+        };
+        // SAFETY: the handle came from this library, and `info` outlives the call. Engines are shared (profile 0),
+        // which is the only way that nvml.h 13 knows.
+        nvml_try(unsafe { ask(self.handle, index, 0, &raw mut info) })?;
+        Ok((info.id, info.sliceCount, info.instanceCount))
+    }
+
+    /// The compute instance with this number.
+    pub(super) fn compute_by_id(&self, id: u32) -> Answer<Compute<'n>> {
+        let ask = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstanceById.as_ref())?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the instance's handle came from this library, and `handle` outlives the call.
+        nvml_try(unsafe { ask(self.handle, id, &raw mut handle) })?;
+        Ok(Compute {
+            lib: self.lib,
+            handle,
+        })
+    }
+
+    /// The compute instances of this profile, of which there are `most` at most.
+    pub(super) fn compute_of_profile(&self, id: u32, most: u32) -> Answer<Vec<Compute<'n>>> {
+        let ask = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstances.as_ref())?;
+        let mut handles = vec![ptr::null_mut(); most as usize];
+        let mut count = most;
+        // SAFETY: NVML writes `instanceCount` handles of the profile at most, which is what `handles` has room for.
+        nvml_try(unsafe { ask(self.handle, id, handles.as_mut_ptr(), &raw mut count) })?;
+        handles.truncate(count as usize);
+        let lib = self.lib;
+        let compute = |handle| Compute { lib, handle };
+        Ok(handles.into_iter().map(compute).collect())
+    }
+
+    /// Makes a compute instance of this profile.
+    pub(super) fn create_compute(&self, profile: u32) -> Answer<Compute<'n>> {
+        let create = nvml_sym(self.lib.nvmlGpuInstanceCreateComputeInstance.as_ref())?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the instance's handle came from this library, and `handle` outlives the call.
+        nvml_try(unsafe { create(self.handle, profile, &raw mut handle) })?;
+        Ok(Compute {
+            lib: self.lib,
+            handle,
+        })
+    }
+}
+
+/// A compute instance, valid until it or the library ends.
+pub(super) struct Compute<'n> {
+    lib: &'n NvmlLib,
+    handle: nvmlComputeInstance_t,
+}
+
+impl Compute<'_> {
+    /// Its number.
+    pub(super) fn id(&self) -> Answer<u32> {
+        let ask = nvml_sym(self.lib.nvmlComputeInstanceGetInfo_v2.as_ref())?;
+        let mut info = nvmlComputeInstanceInfo_t {
+            device: ptr::null_mut(),
+            gpuInstance: ptr::null_mut(),
+            id: 0,
+            profileId: 0,
+            placement: nvmlComputeInstancePlacement_t { start: 0, size: 0 },
+        };
+        // SAFETY: the handle came from this library, and `info` outlives the call.
+        nvml_try(unsafe { ask(self.handle, &raw mut info) })?;
+        Ok(info.id)
+    }
+
+    pub(super) fn destroy(self) -> Answer<()> {
+        let destroy = nvml_sym(self.lib.nvmlComputeInstanceDestroy.as_ref())?;
+        // SAFETY: the handle came from this library, and nobody has it after this call.
+        nvml_try(unsafe { destroy(self.handle) })
+    }
+}

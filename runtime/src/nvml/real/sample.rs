@@ -1,0 +1,112 @@
+//! What a GPU is doing, and whether it works.
+
+use nvml_wrapper::Device;
+use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, TemperatureSensor};
+use nvml_wrapper::enums::device::SampleValue;
+use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::structs::device::FieldId;
+use nvml_wrapper::sys_exports::field_id::{
+    NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, NVML_FI_DEV_MEMORY_TEMP,
+};
+
+use super::error::{kind_of, where_supported};
+use super::{raw, slices};
+use crate::nvml::{Condition, NvmlErrorKind, RecoveryAction, Sample};
+
+const MIB: u64 = 1 << 20;
+
+/// Whether a GPU works: it answers who it is and what memory it has, and what the driver says about it.
+pub(super) fn condition(device: &Device<'_>) -> Result<Condition, Refusal> {
+    device.uuid()?;
+    where_supported(device.memory_info())?;
+    let rows = where_supported(raw::remapped_rows(device))?;
+    Ok(Condition {
+        action: field(device, NVML_FI_DEV_GET_GPU_RECOVERY_ACTION)?.map(recovery_action),
+        remap_failed: rows.is_some_and(|rows| rows.failed),
+    })
+}
+
+/// What a GPU is doing. A number that cannot be had is left out, whatever the reason, so that one sensor does not take
+/// the others along; a GPU or driver that is gone is an error.
+pub(super) fn read(device: &Device<'_>) -> Result<Sample, Refusal> {
+    let memory = known(device.memory_info())?;
+    let rows = known(raw::remapped_rows(device))?;
+    let rates = known(device.utilization_rates())?;
+    let milliwatts = known(device.power_usage())?;
+    let errors = |kind| known(device.total_ecc_errors(kind, EccCounter::Aggregate));
+    Ok(Sample {
+        temperature: known(device.temperature(TemperatureSensor::Gpu))?,
+        memory_temperature: known(field(device, NVML_FI_DEV_MEMORY_TEMP))?.flatten(),
+        power: milliwatts.map(|milliwatts| f64::from(milliwatts) / 1000.0),
+        energy: known(device.total_energy_consumption())?,
+        sm_clock: known(device.clock_info(Clock::SM))?,
+        memory_clock: known(device.clock_info(Clock::Memory))?,
+        utilization: rates.as_ref().map(|rates| rates.gpu),
+        copy_utilization: rates.as_ref().map(|rates| rates.memory),
+        encoder_utilization: known(device.encoder_utilization())?.map(|used| used.utilization),
+        decoder_utilization: known(device.decoder_utilization())?.map(|used| used.utilization),
+        memory_used: memory.as_ref().map(|memory| memory.used / MIB),
+        memory_free: memory.as_ref().map(|memory| memory.free / MIB),
+        memory_reserved: memory.as_ref().map(|memory| memory.reserved / MIB),
+        pcie_replays: known(device.pcie_replay_counter())?.map(u64::from),
+        correctable_remapped_rows: rows.map(|rows| rows.correctable.into()),
+        uncorrectable_remapped_rows: rows.map(|rows| rows.uncorrectable.into()),
+        remap_failure: rows.map(|rows| rows.failed),
+        single_bit_errors: errors(MemoryError::Corrected)?,
+        double_bit_errors: errors(MemoryError::Uncorrected)?,
+        slices: slice_memory(device)?,
+    })
+}
+
+/// Memory in use on each MIG device.
+fn slice_memory(device: &Device<'_>) -> Result<Vec<(String, u64, u64)>, Refusal> {
+    let cut = known(device.mig_mode())?.is_some_and(|mode| mode.current != 0);
+    if !cut {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for (_, slice) in known(slices::each(device))?.unwrap_or_default() {
+        if let (Some(uuid), Some(memory)) = (known(slice.uuid())?, known(slice.memory_info())?) {
+            found.push((uuid, memory.used / MIB, memory.free / MIB));
+        }
+    }
+    Ok(found)
+}
+
+/// The answer, or nothing where there is none; an error where nothing more can be asked.
+fn known<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(refusal) => match kind_of(&refusal) {
+            NvmlErrorKind::GpuLost | NvmlErrorKind::NoDriver => Err(refusal),
+            _ => Ok(None),
+        },
+    }
+}
+
+/// A number that NVML keeps under an id; nothing where it does not.
+fn field(device: &Device<'_>, id: u32) -> Result<Option<u32>, Refusal> {
+    let values = where_supported(device.field_values_for(&[FieldId(id)]))?;
+    let value = values.into_iter().flatten().next();
+    let Some(Ok(value)) = value.map(|sample| sample.and_then(|sample| sample.value)) else {
+        return Ok(None);
+    };
+    Ok(match value {
+        SampleValue::U32(value) => Some(value),
+        SampleValue::U64(value) => u32::try_from(value).ok(),
+        SampleValue::I64(value) => u32::try_from(value).ok(),
+        SampleValue::F64(_) => None,
+    })
+}
+
+fn recovery_action(number: u32) -> RecoveryAction {
+    match number {
+        0 => RecoveryAction::Nothing,
+        1 => RecoveryAction::ResetGpu,
+        2 => RecoveryAction::RebootNode,
+        3 => RecoveryAction::DrainPeers,
+        4 => RecoveryAction::DrainAndReset,
+        5 => RecoveryAction::RecoverImex,
+        other => RecoveryAction::Other(other),
+    }
+}

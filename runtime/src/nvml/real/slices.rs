@@ -1,0 +1,157 @@
+//! The MIG devices of a GPU.
+
+use nvml_wrapper::Device;
+use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::struct_wrappers::device::DeviceAttributes;
+
+use super::raw;
+use super::raw_mig::Instance;
+use crate::nvml::{Engines, SliceInfo};
+
+/// The MIG devices, by index. Indexes have gaps where instances were removed.
+pub(super) fn read(
+    device: &Device<'_>,
+    memory_bytes: Option<u64>,
+) -> Result<Vec<SliceInfo>, Refusal> {
+    let each = each(device)?;
+    let read = |(index, slice)| read_one(device, &slice, index, memory_bytes);
+    each.into_iter().map(read).collect()
+}
+
+/// The handles of the MIG devices.
+pub(super) fn each<'n>(device: &Device<'n>) -> Result<Vec<(u32, Device<'n>)>, Refusal> {
+    let mut found = Vec::new();
+    for index in 0..device.mig_device_count()? {
+        match device.mig_device_by_index(index) {
+            Ok(slice) => found.push((index, slice)),
+            Err(Refusal::NotFound | Refusal::InvalidArg) => {}
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    Ok(found)
+}
+
+fn read_one(
+    gpu: &Device<'_>,
+    slice: &Device<'_>,
+    index: u32,
+    memory_bytes: Option<u64>,
+) -> Result<SliceInfo, Refusal> {
+    let attributes = slice.attributes()?;
+    let gi = raw::gpu_instance_of(slice)?;
+    // Only a privileged process may ask for the GPU instance; where it lies is nice to know.
+    let place = Instance::by_id(gpu, gi).and_then(|instance| instance.info());
+    Ok(SliceInfo {
+        index,
+        uuid: slice.uuid()?,
+        gi,
+        ci: raw::compute_instance_of(slice)?,
+        profile: profile_in(&slice.name()?)
+            .unwrap_or_else(|| profile_of(&attributes, memory_bytes)),
+        place: place.ok().map(|info| info.place),
+        memory_mib: attributes.memory_size_mb,
+        multiprocessors: attributes.multiprocessor_count,
+        gi_slices: attributes.gpu_instance_slice_count,
+        ci_slices: attributes.compute_instance_slice_count,
+        engines: Engines {
+            copy: attributes.shared_copy_engine_count,
+            decoder: attributes.shared_decoder_count,
+            encoder: attributes.shared_encoder_count,
+            jpeg: attributes.shared_jpeg_count,
+            ofa: attributes.shared_ofa_count,
+        },
+    })
+}
+
+/// The profile in NVML's name of a MIG device or profile: `NVIDIA H100 80GB HBM3 MIG 1g.10gb+me`.
+pub(super) fn profile_in(name: &str) -> Option<String> {
+    let (_, profile) = name.rsplit_once("MIG ")?;
+    profile.contains("g.").then(|| profile.trim().to_owned())
+}
+
+/// The profile by what the device has. Media extensions do not show in that.
+fn profile_of(attributes: &DeviceAttributes, memory_bytes: Option<u64>) -> String {
+    let gi = attributes.gpu_instance_slice_count;
+    let ci = attributes.compute_instance_slice_count;
+    profile_name(gi, ci, attributes.memory_size_mb, memory_bytes)
+}
+
+/// A profile's name as NVIDIA makes it (go-nvlib, `getMigMemorySizeInGB`, read 2026-11): the part of the card's memory
+/// in eighths, of the card's memory in whole GiB.
+pub(super) fn profile_name(
+    gi_slices: u32,
+    ci_slices: u32,
+    memory_mib: u64,
+    gpu_bytes: Option<u64>,
+) -> String {
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+    let part = memory_mib * MIB;
+    let gigabytes = match gpu_bytes {
+        Some(whole) if whole > 0 => {
+            let eighths = (part * 8).div_ceil(whole);
+            // The nearest whole number; halves go up.
+            (eighths * whole.div_ceil(GIB) + 4) / 8
+        }
+        _ => part.div_ceil(GIB),
+    };
+    let compute = if ci_slices == gi_slices {
+        String::new()
+    } else {
+        format!("{ci_slices}c.")
+    };
+    format!("{compute}{gi_slices}g.{gigabytes}gb")
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuc_schema::gpu::Basis;
+
+    use super::*;
+
+    #[test]
+    fn names_hold_profiles() {
+        for (name, profile) in [
+            ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", Some("1g.5gb")),
+            ("NVIDIA H100 80GB HBM3 MIG 1g.10gb+me", Some("1g.10gb+me")),
+            ("NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb", Some("1c.3g.20gb")),
+            ("MIG 2g.48gb+me.all", Some("2g.48gb+me.all")),
+            ("NVIDIA A100-SXM4-40GB", None),
+        ] {
+            assert_eq!(profile_in(name).as_deref(), profile, "{name}");
+        }
+    }
+
+    /// The names that NVIDIA gives, from the memory that cards report (gpuc's own table of observed cards).
+    #[test]
+    fn profiles_are_named_as_nvidia_names_them() {
+        let mut compared = 0;
+        for model in gpuc_schema::gpu::MODELS {
+            let (Some(mig), Basis::Observed | Basis::General) = (model.mig, model.memory_basis)
+            else {
+                continue;
+            };
+            if mig.basis.memory != Basis::Observed {
+                continue;
+            }
+            let whole = u64::from(model.memory_mib) << 20;
+            for profile in mig.profiles {
+                let slices = u32::from(profile.compute_slices);
+                let made = profile_name(slices, slices, profile.memory_mib.into(), Some(whole));
+                let plain = profile.name.split(['+', '-']).next().unwrap();
+                assert_eq!(made, plain, "{}", model.key);
+                compared += 1;
+            }
+        }
+        assert!(
+            compared > 20,
+            "only {compared} profiles are known well enough"
+        );
+    }
+
+    #[test]
+    fn a_part_of_an_instance_says_so() {
+        let whole = Some(40_960 << 20);
+        assert_eq!(profile_name(3, 1, 19_968, whole), "1c.3g.20gb");
+    }
+}
