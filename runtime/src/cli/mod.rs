@@ -1,7 +1,111 @@
-//! The commands.
+//! The commands: what is asked on the command line, and what is answered there.
 
+mod inspect;
+mod mig;
+mod mps;
+mod serve;
+
+use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-pub fn run() -> ExitCode {
-    ExitCode::SUCCESS
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use gpuc_runtime::args::{Cli, Command, LogFormat, MigCommand, NodeArgs};
+use gpuc_runtime::config::{self, NodeConfig};
+use gpuc_runtime::host::Roots;
+use gpuc_runtime::nvml::{Fake, Nvml, NvmlError, Real};
+use tracing_subscriber::EnvFilter;
+
+/// How a command ends.
+pub(crate) enum End {
+    /// All is well.
+    Well,
+    /// What was asked for was not done, and was said why.
+    Refused,
+}
+
+/// Runs the command on the command line.
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    if let Err(error) = log(&cli) {
+        return failed(&error);
+    }
+    end_on_panic();
+    let end = match &cli.command {
+        Command::Serve(args) => serve::run(args),
+        Command::Inspect(args) => inspect::run(args),
+        Command::Mig {
+            command: MigCommand::Apply(args),
+        } => mig::apply(args),
+        Command::Mps(args) => mps::run(args),
+    };
+    match end {
+        Ok(End::Well) => ExitCode::SUCCESS,
+        Ok(End::Refused) => ExitCode::from(3),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    // Nobody listening is no reason to fail in another way.
+    let _ = writeln!(std::io::stderr(), "gpuc-runtime: {error:#}");
+    ExitCode::FAILURE
+}
+
+fn log(cli: &Cli) -> Result<()> {
+    let filter = EnvFilter::try_new(&cli.log).context("--log cannot be read")?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::env::var_os("NO_COLOR").is_none() && is_terminal());
+    match cli.log_format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().init(),
+    }
+    Ok(())
+}
+
+fn is_terminal() -> bool {
+    std::io::IsTerminal::is_terminal(&std::io::stderr())
+}
+
+/// A panic in any task ends the process: half a daemon is worse than one that is started again.
+fn end_on_panic() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        usual(panic);
+        std::process::exit(101);
+    }));
+}
+
+/// The configuration that a command is given.
+fn configuration(args: &NodeArgs) -> Result<NodeConfig> {
+    config::load(&args.config).with_context(|| args.config.display().to_string())
+}
+
+/// Where a command looks for files. The driver is where the configuration says.
+fn roots(args: &NodeArgs, config: &NodeConfig) -> Roots {
+    Roots {
+        dev: args.dev.clone(),
+        proc: args.proc.clone(),
+        sys: args.sys.clone(),
+        driver: config.driver.container_root.clone().into(),
+    }
+}
+
+/// The driver, made up or real.
+fn open(args: &NodeArgs, roots: &Roots) -> Result<Arc<dyn Nvml>, NvmlError> {
+    match &args.fake {
+        Some(machine) => Ok(Arc::new(Fake::machine(machine)?)),
+        None => Ok(Arc::new(Real::open(&roots.driver)?)),
+    }
+}
+
+/// A driver that cuts GPUs; made-up GPUs cannot be cut.
+fn open_for_cutting(args: &NodeArgs, roots: &Roots) -> Result<Real> {
+    if args.fake.is_some() {
+        bail!("GPUs that are made up cannot be cut: leave --fake out");
+    }
+    Ok(Real::open(&roots.driver)?)
 }

@@ -1,0 +1,112 @@
+//! Questions to the driver, each on a thread where it may block; the answers come back as events.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gpuc_schema::node_config::DeviceInjection;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tracing::error;
+
+use super::Event;
+use crate::cdi;
+use crate::device::{Inventory, discover};
+use crate::driver_files::DriverFiles;
+use crate::health::WatchReport;
+use crate::host::{HostFiles, Roots};
+use crate::nvml::{Fake, Nvml, NvmlError, Real, watcher};
+use crate::publish::cdi_file;
+use crate::state::State;
+
+/// Knows how to get at the driver and the node's files.
+#[derive(Clone)]
+pub struct Opener {
+    roots: Roots,
+    fake: Option<Fake>,
+}
+
+impl Opener {
+    /// A real driver below the roots, or a made-up one.
+    pub fn new(roots: Roots, fake: Option<Fake>) -> Self {
+        Self { roots, fake }
+    }
+
+    /// Opens the driver.
+    pub(super) fn open(&self, events: &UnboundedSender<Event>) {
+        let opener = self.clone();
+        ask(events, move || Event::Opened(opener.now()));
+    }
+
+    fn now(&self) -> Result<Arc<dyn Nvml>, NvmlError> {
+        match &self.fake {
+            Some(fake) => {
+                // A made-up driver can be away, too.
+                fake.driver()?;
+                Ok(Arc::new(fake.clone()))
+            }
+            None => Ok(Arc::new(Real::open(&self.roots.driver)?)),
+        }
+    }
+
+    /// Reads the GPUs and the files of the node.
+    pub(super) fn scan(
+        &self,
+        nvml: &Arc<dyn Nvml>,
+        before: Arc<Inventory>,
+        events: &UnboundedSender<Event>,
+    ) {
+        let nvml = Arc::clone(nvml);
+        let roots = self.roots.clone();
+        ask(events, move || {
+            let inventory = discover(&*nvml, &roots, Some(&before));
+            Event::Scanned(inventory.map(|inventory| {
+                let files = HostFiles::read(&roots, &inventory);
+                (inventory, files)
+            }))
+        });
+    }
+
+    /// Writes the CDI specs of a state, where containers get their devices by them.
+    pub(super) fn write_specs(&self, state: &State) {
+        let DeviceInjection::Cdi { spec_dir, .. } = &state.config.devices else {
+            return;
+        };
+        let version = &state.inventory.driver.version;
+        let files = DriverFiles::read(&self.roots.driver, version);
+        let specs = cdi::specs(state, &files);
+        if let Err(error) = cdi_file::write(&PathBuf::from(spec_dir), &specs) {
+            error!("the CDI specs cannot be written to {spec_dir}: {error}");
+        }
+    }
+}
+
+/// Asks a GPU how it is.
+pub(super) fn probe(nvml: &Arc<dyn Nvml>, gpu: u32, events: &UnboundedSender<Event>) {
+    let nvml = Arc::clone(nvml);
+    ask(events, move || Event::Probed(gpu, nvml.condition(gpu)));
+}
+
+/// Watches the driver; what is seen comes as events.
+pub(super) fn watch(
+    nvml: &Arc<dyn Nvml>,
+    events: &UnboundedSender<Event>,
+) -> io::Result<watcher::Handle> {
+    let (sender, mut reports) = unbounded_channel::<WatchReport>();
+    let events = events.clone();
+    tokio::spawn(async move {
+        while let Some(report) = reports.recv().await {
+            if events.send(Event::Watch(report)).is_err() {
+                return;
+            }
+        }
+    });
+    watcher::spawn(Arc::clone(nvml), sender)
+}
+
+fn ask(events: &UnboundedSender<Event>, question: impl FnOnce() -> Event + Send + 'static) {
+    let events = events.clone();
+    tokio::task::spawn_blocking(move || {
+        // A daemon that has left wants no answers.
+        let _ = events.send(question());
+    });
+}

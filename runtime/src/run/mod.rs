@@ -1,0 +1,461 @@
+//! The daemon: what it knows, everything that can happen, and how it reacts. This is the only place that does.
+
+mod driver;
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpuc_schema::node_config::{NodeConfig, NodeSharing};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tracing::{debug, error, info, warn};
+
+pub use driver::Opener;
+pub use world::{Settings, serve};
+
+use crate::config::ConfigError;
+use crate::device::{self, Inventory};
+use crate::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
+use crate::host::HostFiles;
+use crate::mps;
+use crate::nvml::{Condition, DriverInfo, Nvml, NvmlError, watcher};
+use crate::plugin::PluginEvent;
+use crate::state::State;
+
+/// How often the GPUs are read anew without any reason: a driver that tells of nothing may still lose one.
+const RESCAN: Duration = Duration::from_secs(60);
+
+/// How soon GPUs are read anew where there is a reason: what happens to eight at once is read once.
+const SETTLED: Duration = Duration::from_millis(20);
+
+/// How long a driver that is not there is left in peace: at first, and at most.
+const PATIENCE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
+
+/// How often the driver as a whole may fail to answer before it is opened anew.
+const LOST_AFTER: u32 = 3;
+
+/// How often it is looked whether the control daemon of the Multi-Process Service answers.
+const MPS_LOOK: Duration = Duration::from_millis(500);
+
+/// Everything that can happen.
+pub enum Event {
+    /// The driver was tried to be opened.
+    Opened(Result<Arc<dyn Nvml>, NvmlError>),
+    /// The GPUs and the files of the node were read.
+    Scanned(Result<(Inventory, HostFiles), NvmlError>),
+    /// The one who watches the driver has something to say.
+    Watch(WatchReport),
+    /// A GPU was asked how it is, by index.
+    Probed(u32, Result<Condition, NvmlError>),
+    /// The configuration has other contents.
+    Config(Result<NodeConfig, ConfigError>),
+    /// Something happened between a plugin and the kubelet.
+    Plugin(PluginEvent),
+    /// The process is to end.
+    Shutdown(&'static str),
+}
+
+/// What becomes known of the daemon itself, for probes and metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Why the driver cannot be used; nothing while it can.
+    pub driver_trouble: Option<String>,
+    /// Why the last configuration was not taken; nothing where it was.
+    pub config_trouble: Option<String>,
+    /// The resources that the kubelet knows.
+    pub registered: BTreeSet<String>,
+    /// How often the GPUs were read.
+    pub scans: u64,
+    /// How often they could not be.
+    pub failed_scans: u64,
+    /// What differs from the configuration: cards, slices.
+    pub differences: Vec<String>,
+}
+
+/// Where reports of the daemon go: to metrics, to the node object, to whoever tests it.
+pub struct Outlets {
+    /// What is known of the GPUs.
+    pub state: watch::Sender<Arc<State>>,
+    /// What is known of the daemon.
+    pub status: watch::Sender<Status>,
+    /// What fell ill and what is well again, as it happens.
+    pub changes: mpsc::UnboundedSender<Reaction>,
+}
+
+/// The daemon's memory.
+pub struct Daemon {
+    config: Arc<NodeConfig>,
+    /// What `DP_DISABLE_HEALTHCHECKS` and `DP_ENABLE_HEALTHCHECKS` say.
+    words: (Option<String>, Option<String>),
+    opener: Opener,
+    events: mpsc::UnboundedSender<Event>,
+    outlets: Outlets,
+    status: Status,
+    nvml: Option<Arc<dyn Nvml>>,
+    watcher: Option<watcher::Handle>,
+    inventory: Arc<Inventory>,
+    files: Arc<HostFiles>,
+    health: Health,
+    begin: Instant,
+    /// When the driver is to be opened, and how long is waited after the next failure.
+    opening: Option<(Instant, Duration)>,
+    scanning: bool,
+    scan_at: Option<Instant>,
+    failures: u32,
+    mps_ready: bool,
+    mps_at: Option<Instant>,
+}
+
+impl Daemon {
+    /// A daemon that knows nothing yet.
+    pub fn new(
+        config: NodeConfig,
+        opener: Opener,
+        events: mpsc::UnboundedSender<Event>,
+        outlets: Outlets,
+    ) -> Self {
+        let variable = |name: &str| std::env::var(name).ok();
+        let words = (variable("DP_DISABLE_HEALTHCHECKS"), variable("DP_ENABLE_HEALTHCHECKS"));
+        let now = Instant::now();
+        let mut daemon = Self {
+            health: Health::new(policy(&config, &words)),
+            words,
+            opener,
+            events,
+            outlets,
+            status: Status::default(),
+            nvml: None,
+            watcher: None,
+            inventory: Arc::new(empty()),
+            files: Arc::default(),
+            begin: now,
+            opening: Some((now, PATIENCE.0)),
+            scanning: false,
+            scan_at: None,
+            failures: 0,
+            mps_ready: false,
+            mps_at: None,
+            config: Arc::new(config),
+        };
+        daemon.look_for_mps();
+        daemon
+    }
+
+    /// The state before anything is known: nothing is offered.
+    pub fn nothing(config: &NodeConfig) -> Arc<State> {
+        Arc::new(State {
+            config: Arc::new(config.clone()),
+            inventory: Arc::new(empty()),
+            files: Arc::default(),
+            offers: Vec::new(),
+            unwell: BTreeMap::new(),
+        })
+    }
+
+    /// Reacts to what happens, until it is told to stop.
+    pub async fn run(&mut self, mut events: mpsc::UnboundedReceiver<Event>) {
+        loop {
+            self.do_what_is_due();
+            let due = self.next_due();
+            let event = tokio::select! {
+                event = events.recv() => event,
+                () = until(due) => continue,
+            };
+            match event {
+                Some(Event::Shutdown(why)) => {
+                    info!("leaving: {why}");
+                    return;
+                }
+                Some(event) => self.react(event),
+                None => return,
+            }
+        }
+    }
+
+    fn react(&mut self, event: Event) {
+        match event {
+            Event::Opened(Ok(nvml)) => self.opened(nvml),
+            Event::Opened(Err(error)) => self.not_opened(&error),
+            Event::Scanned(Ok((inventory, files))) => self.scanned(inventory, files),
+            Event::Scanned(Err(error)) => self.not_scanned(&error),
+            Event::Watch(report) => {
+                if let WatchReport::Failed(error) = &report {
+                    warn!("GPUs are offered and not watched: {error}");
+                }
+                let event = HealthEvent::Watch(report);
+                let reaction = self.health.apply(&self.inventory, &event, self.now());
+                self.follow(reaction);
+            }
+            Event::Probed(gpu, answer) => {
+                let now = self.now();
+                let reaction = self.health.probed(&self.inventory, gpu, answer, now);
+                self.follow(reaction);
+            }
+            Event::Config(Ok(config)) => self.configured(config),
+            Event::Config(Err(error)) => {
+                error!("the new configuration is not taken, the last good one stays: {error}");
+                self.status.config_trouble = Some(error.to_string());
+                self.tell_status();
+            }
+            Event::Plugin(event) => self.heard_of_plugin(event),
+            Event::Shutdown(_) => {}
+        }
+    }
+
+    fn opened(&mut self, nvml: Arc<dyn Nvml>) {
+        self.opening = None;
+        self.failures = 0;
+        info!("the driver is there");
+        self.status.driver_trouble = None;
+        self.tell_status();
+        self.nvml = Some(nvml);
+        self.watch_driver();
+        self.scan_at = Some(Instant::now());
+    }
+
+    fn not_opened(&mut self, error: &NvmlError) {
+        let patience = self.opening.map_or(PATIENCE.0, |(_, patience)| patience);
+        self.opening = Some((Instant::now() + patience, (patience * 2).min(PATIENCE.1)));
+        let trouble = Some(error.to_string());
+        if self.status.driver_trouble == trouble {
+            debug!("still: {error}");
+        } else {
+            warn!("waiting for the driver: {error}");
+            self.status.driver_trouble = trouble;
+            self.tell_status();
+        }
+    }
+
+    fn scanned(&mut self, inventory: Inventory, files: HostFiles) {
+        self.scanning = false;
+        self.failures = 0;
+        self.status.scans += 1;
+        self.scan_at.get_or_insert(Instant::now() + RESCAN);
+        let is_news = inventory != *self.inventory || files != *self.files;
+        self.inventory = Arc::new(inventory);
+        self.files = Arc::new(files);
+        let now = self.now();
+        let reaction = self.health.apply(&self.inventory, &HealthEvent::Scanned, now);
+        let differences = device::differences(&self.inventory, &self.config);
+        if differences != self.status.differences {
+            for difference in &differences {
+                warn!("{difference}");
+            }
+            self.status.differences = differences;
+        }
+        self.tell_status();
+        if is_news {
+            info!(gpus = self.inventory.gpus.len(), "the GPUs were read");
+            self.publish();
+        }
+        self.follow(reaction);
+    }
+
+    /// The driver as a whole did not answer. What is offered stays until that was so several times: then the driver was
+    /// unloaded, and no handle of it may be kept, or it could not be replaced.
+    fn not_scanned(&mut self, error: &NvmlError) {
+        self.scanning = false;
+        self.failures += 1;
+        self.status.failed_scans += 1;
+        warn!("the GPUs cannot be read: {error}");
+        self.tell_status();
+        if self.failures < LOST_AFTER {
+            self.scan_at = Some(Instant::now() + PATIENCE.0 * (1 << self.failures));
+            return;
+        }
+        self.watcher = None;
+        self.nvml = None;
+        self.scan_at = None;
+        self.opening = Some((Instant::now(), PATIENCE.0));
+        self.status.driver_trouble = Some(error.to_string());
+        self.tell_status();
+        self.publish();
+    }
+
+    fn configured(&mut self, config: NodeConfig) {
+        info!(pool = config.pool, "the configuration changed");
+        if config.driver != self.config.driver {
+            warn!("where the driver is changes with the next start of this pod");
+        }
+        let watched = self.health.policy().watches();
+        self.health.set_policy(policy(&config, &self.words));
+        self.config = Arc::new(config);
+        self.status.config_trouble = None;
+        self.status.differences = device::differences(&self.inventory, &self.config);
+        self.tell_status();
+        if self.health.policy().watches() != watched {
+            self.watch_driver();
+        }
+        self.look_for_mps();
+        self.publish();
+    }
+
+    fn heard_of_plugin(&mut self, event: PluginEvent) {
+        let registered = &mut self.status.registered;
+        let changed = match event {
+            PluginEvent::Registered { resource, .. } => registered.insert(resource),
+            PluginEvent::NotRegistered { resource, .. }
+            | PluginEvent::GivenUp { resource }
+            | PluginEvent::NotBound { resource, .. }
+            | PluginEvent::Closed { resource } => registered.remove(&resource),
+            PluginEvent::Bound { .. }
+            | PluginEvent::SocketLost { .. }
+            | PluginEvent::SocketTaken { .. } => false,
+        };
+        if changed {
+            self.tell_status();
+        }
+    }
+
+    /// What follows from a change of health.
+    fn follow(&mut self, reaction: Reaction) {
+        for (part, cause) in &reaction.fell {
+            error!("{part} is not well: {cause}");
+        }
+        for part in &reaction.recovered {
+            info!("{part} is well again");
+        }
+        if reaction.rescan {
+            let soon = Instant::now() + SETTLED;
+            self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
+        }
+        if reaction.changed {
+            self.publish();
+        }
+        if !reaction.fell.is_empty() || !reaction.recovered.is_empty() {
+            // Who no longer listens does not want to know.
+            let _ = self.outlets.changes.send(reaction);
+        }
+    }
+
+    /// Makes a new state of what is known.
+    fn publish(&mut self) {
+        let mut unwell = self.health.unwell();
+        let trouble = match &self.status.driver_trouble {
+            Some(trouble) => Some(format!("the driver is gone: {trouble}")),
+            None => (!self.mps_ready).then(|| "the MPS control daemon is not ready".to_owned()),
+        };
+        if let Some(trouble) = trouble {
+            for gpu in &self.inventory.gpus {
+                unwell.entry(gpu.id()).or_insert_with(|| trouble.clone());
+            }
+        }
+        let state = State {
+            offers: device::offers(&self.inventory, &self.config.sharing),
+            config: Arc::clone(&self.config),
+            inventory: Arc::clone(&self.inventory),
+            files: Arc::clone(&self.files),
+            unwell,
+        };
+        // A container that is told of a device must find it in the spec.
+        self.opener.write_specs(&state);
+        self.outlets.state.send_replace(Arc::new(state));
+    }
+
+    fn tell_status(&self) {
+        let status = &self.status;
+        self.outlets.status.send_if_modified(|told| {
+            let is_news = told != status;
+            if is_news {
+                told.clone_from(status);
+            }
+            is_news
+        });
+    }
+
+    fn do_what_is_due(&mut self) {
+        let now = Instant::now();
+        if self.opening.is_some_and(|(at, _)| at <= now) {
+            // Until the answer is there, nothing more is due.
+            let patience = self.opening.map_or(PATIENCE.0, |(_, patience)| patience);
+            self.opening = Some((now + Duration::from_secs(3600), patience));
+            self.opener.open(&self.events);
+        }
+        if self.scan_at.is_some_and(|at| at <= now) && !self.scanning {
+            self.scan_at = None;
+            if let Some(nvml) = &self.nvml {
+                self.scanning = true;
+                self.opener.scan(nvml, Arc::clone(&self.inventory), &self.events);
+            }
+        }
+        for gpu in self.health.due(self.now()) {
+            match &self.nvml {
+                Some(nvml) => driver::probe(nvml, gpu, &self.events),
+                None => debug!("GPU {gpu} is not asked: the driver is gone"),
+            }
+        }
+        if self.mps_at.is_some_and(|at| at <= now) {
+            let ready = self.mps_ready;
+            self.look_for_mps();
+            if self.mps_ready != ready {
+                self.publish();
+            }
+        }
+    }
+
+    /// When something is due next.
+    fn next_due(&self) -> Option<Instant> {
+        let probe = self.health.next_probe();
+        let probe = probe.map(|at| self.begin + Duration::from_millis(at));
+        let scan = self.scan_at.filter(|_| !self.scanning);
+        let opening = self.opening.map(|(at, _)| at);
+        [probe, scan, opening, self.mps_at].into_iter().flatten().min()
+    }
+
+    /// Watches the driver anew, or not at all where nobody wants it.
+    fn watch_driver(&mut self) {
+        self.watcher = None;
+        let Some(nvml) = self.nvml.as_ref().filter(|_| self.health.policy().watches()) else {
+            return;
+        };
+        match driver::watch(nvml, &self.events) {
+            Ok(watcher) => self.watcher = Some(watcher),
+            Err(error) => error!("GPUs are offered and not watched: {error}"),
+        }
+    }
+
+    /// Whether the control daemon of the Multi-Process Service answers, where one is wanted.
+    fn look_for_mps(&mut self) {
+        let NodeSharing::Mps { root, .. } = &self.config.sharing else {
+            (self.mps_ready, self.mps_at) = (true, None);
+            return;
+        };
+        let offers = device::offers(&self.inventory, &self.config.sharing);
+        let mut resources = offers.iter().map(|offer| &offer.resource);
+        self.mps_ready = resources.all(|resource| mps::is_ready(root.as_ref(), resource));
+        self.mps_at = Some(Instant::now() + MPS_LOOK);
+    }
+
+    /// Milliseconds since the daemon began.
+    fn now(&self) -> u64 {
+        u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+fn policy(config: &NodeConfig, (disable, enable): &(Option<String>, Option<String>)) -> Policy {
+    let (policy, unknown) = Policy::new(&config.health, disable.as_deref(), enable.as_deref());
+    for word in unknown {
+        warn!("`{word}` in DP_DISABLE_HEALTHCHECKS or DP_ENABLE_HEALTHCHECKS is no XID");
+    }
+    policy
+}
+
+fn empty() -> Inventory {
+    Inventory {
+        driver: DriverInfo {
+            version: String::new(),
+            cuda: (0, 0),
+        },
+        gpus: Vec::new(),
+        topology: device::Topology::default(),
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
