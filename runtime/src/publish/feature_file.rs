@@ -1,0 +1,44 @@
+//! A file of labels that Node Feature Discovery reads (`features.d`): a label a line, `name=value`.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+use std::{fs, process};
+
+/// Writes the file whole, by a rename; a file that says the same already is left alone. Files that begin with a dot are
+/// no feature files, so that the new one is not read half written.
+pub(super) fn write(path: &Path, labels: &BTreeMap<String, String>) -> io::Result<()> {
+    let text: String = labels.iter().map(|(key, value)| format!("{key}={value}\n")).collect();
+    if fs::read_to_string(path).is_ok_and(|before| before == text) {
+        return Ok(());
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let temporary = folder.join(format!(".{name}.{}", process::id()));
+    let mut file = fs::File::create(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    fs::rename(&temporary, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_and_only_when_it_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("features.d/gpuc");
+        let label = |count: &str| {
+            BTreeMap::from([("nvidia.com/gpu.count".to_owned(), count.to_owned())])
+        };
+        write(&path, &label("8")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "nvidia.com/gpu.count=8\n");
+        let written = fs::metadata(&path).unwrap().modified().unwrap();
+        write(&path, &label("8")).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written);
+        write(&path, &label("7")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "nvidia.com/gpu.count=7\n");
+        assert_eq!(fs::read_dir(folder.path().join("features.d")).unwrap().count(), 1);
+    }
+}

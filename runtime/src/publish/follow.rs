@@ -1,0 +1,180 @@
+//! Keeps the cluster's picture of the node like the daemon's own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpuc_schema::node_config::LabelOutput;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tracing::{debug, warn};
+
+use super::feature_file;
+use super::node::{OwnNode, Wellbeing};
+use crate::health::Reaction;
+use crate::labels::labels;
+use crate::run::Status;
+use crate::state::State;
+
+/// How long to wait after the cluster did not take something: at first, and at most.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// Several changes within this time are written once: the cluster's memory is no place for every moment.
+const SETTLED: Duration = Duration::from_millis(200);
+
+/// What the daemon knows, as it becomes known.
+pub struct Sources {
+    /// Of the GPUs.
+    pub state: watch::Receiver<Arc<State>>,
+    /// Of itself.
+    pub status: watch::Receiver<Status>,
+    /// What fell ill and what is well again.
+    pub changes: mpsc::UnboundedReceiver<Reaction>,
+}
+
+/// What the cluster has been told.
+#[derive(Default)]
+struct Told {
+    labels: Option<BTreeMap<String, String>>,
+    wellbeing: Option<Wellbeing>,
+    untainted: Option<String>,
+}
+
+/// Tells the cluster whatever changes, for ever. Without a node, only the file of labels is written.
+pub async fn follow(node: Option<OwnNode>, mut sources: Sources) {
+    let mut told = Told::default();
+    let mut patience = PATIENCE.0;
+    let mut again: Option<Instant> = None;
+    loop {
+        tokio::select! {
+            changed = sources.state.changed() => if changed.is_err() { return },
+            changed = sources.status.changed() => if changed.is_err() { return },
+            Some(reaction) = sources.changes.recv() => {
+                if let Some(node) = &node {
+                    tell(node, &reaction).await;
+                }
+                continue;
+            }
+            () = sleep_until(again), if again.is_some() => {}
+        }
+        tokio::time::sleep(SETTLED).await;
+        let state = Arc::clone(&sources.state.borrow_and_update());
+        let status = sources.status.borrow_and_update().clone();
+        match bring_up_to_date(node.as_ref(), &state, &status, &mut told).await {
+            Ok(()) => (again, patience) = (None, PATIENCE.0),
+            Err(error) => {
+                warn!("the node object is behind, and tried again in {patience:?}: {error}");
+                again = Some(Instant::now() + patience);
+                patience = (patience * 2).min(PATIENCE.1);
+            }
+        }
+    }
+}
+
+async fn bring_up_to_date(
+    node: Option<&OwnNode>,
+    state: &State,
+    status: &Status,
+    told: &mut Told,
+) -> kube::Result<()> {
+    // Before the driver was asked, nothing is known, which is not the same as that there is nothing.
+    if status.scans == 0 && status.driver_trouble.is_none() {
+        return Ok(());
+    }
+    if status.scans > 0 {
+        let wanted = labels(state, None);
+        if told.labels.as_ref() != Some(&wanted) {
+            match (&state.config.labels, node) {
+                (LabelOutput::None, _) | (LabelOutput::Node, None) => {}
+                (LabelOutput::Node, Some(node)) => node.label(&wanted).await?,
+                (LabelOutput::FeatureFile { path }, _) => {
+                    if let Err(error) = feature_file::write(Path::new(path), &wanted) {
+                        warn!("the labels cannot be written to {path}: {error}");
+                    }
+                }
+            }
+            told.labels = Some(wanted);
+        }
+    }
+    let Some(node) = node else {
+        return Ok(());
+    };
+    let wellbeing = wellbeing(state, status);
+    if told.wellbeing.as_ref() != Some(&wellbeing) {
+        node.report(&wellbeing).await?;
+        told.wellbeing = Some(wellbeing);
+    }
+    let offered = !state.offers.is_empty();
+    let registered = state.offers.iter().all(|offer| status.registered.contains(&offer.resource));
+    if let Some(key) = &state.config.startup_taint
+        && offered
+        && registered
+        && told.untainted.as_ref() != Some(key)
+    {
+        node.untaint(key).await?;
+        told.untainted = Some(key.clone());
+    }
+    Ok(())
+}
+
+/// Tells of what fell ill and what is well again. An event that is lost is not told again: the condition says the same.
+async fn tell(node: &OwnNode, reaction: &Reaction) {
+    let fell = reaction.fell.iter();
+    let fell = fell.map(|(part, cause)| (true, "GPUUnhealthy", format!("{part}: {cause}")));
+    let recovered = reaction.recovered.iter();
+    let recovered = recovered.map(|part| (false, "GPURecovered", format!("{part} is well again")));
+    for (warning, reason, message) in fell.chain(recovered) {
+        if let Err(error) = node.tell(warning, reason, &message).await {
+            debug!("an event was not written: {error}");
+        }
+    }
+}
+
+/// How the node's GPUs are, in a sentence.
+fn wellbeing(state: &State, status: &Status) -> Wellbeing {
+    let count = state.inventory.gpus.len();
+    if let Some(trouble) = &status.driver_trouble {
+        return Wellbeing {
+            healthy: false,
+            reason: "DriverMissing",
+            message: trouble.clone(),
+        };
+    }
+    if !state.unwell.is_empty() {
+        let causes = state.unwell.iter().map(|(part, cause)| format!("{part}: {cause}"));
+        return Wellbeing {
+            healthy: false,
+            reason: "GPUUnhealthy",
+            message: shortened(&causes.collect::<Vec<_>>().join("; ")),
+        };
+    }
+    if !status.differences.is_empty() {
+        return Wellbeing {
+            healthy: false,
+            reason: "NotAsConfigured",
+            message: shortened(&status.differences.join("; ")),
+        };
+    }
+    let s = if count == 1 { "" } else { "s" };
+    Wellbeing {
+        healthy: true,
+        reason: "GPUsHealthy",
+        message: format!("{count} GPU{s}, all well"),
+    }
+}
+
+/// A message short enough for a node with sixteen GPUs to stay legible.
+fn shortened(message: &str) -> String {
+    const LONGEST: usize = 1000;
+    if message.chars().count() <= LONGEST {
+        return message.to_owned();
+    }
+    message.chars().take(LONGEST - 1).chain(['…']).collect()
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    if let Some(at) = at {
+        tokio::time::sleep_until(at).await;
+    }
+}
