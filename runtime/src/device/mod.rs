@@ -1,10 +1,19 @@
 //! The GPUs of a node as values: no handles, no driver.
 
+mod discover;
+mod expected;
 mod mig;
 mod share;
+#[cfg(test)]
+pub(crate) mod testing;
 mod topology;
 
-pub use mig::resource_of;
+pub use discover::discover;
+pub use expected::{HardwareDifference, hardware_differences, model_of};
+pub use mig::{
+    LayoutDifference, LayoutProblem, layout_differences, layout_problems, resource_of,
+    usual_profile,
+};
 pub use share::{GPU, Offer, Share, offers};
 pub use topology::Topology;
 

@@ -4,6 +4,7 @@
 
 mod mig;
 mod real;
+pub mod fake;
 
 use std::fmt;
 use std::time::Duration;

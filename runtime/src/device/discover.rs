@@ -1,0 +1,268 @@
+//! Finds the GPUs of a node, each by itself: what is wrong with one keeps none of the others from serving.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::{Gpu, Inventory, Topology};
+use crate::host::Roots;
+use crate::nvml::{GpuInfo, Nvml, NvmlError};
+
+/// Cards that drive the screen of a DGX Station and do no other work (NVIDIA/k8s-device-plugin@1b826acc passes them
+/// over as well).
+const DISPLAYS: [&str; 2] = ["DGX Display", "NVIDIA DGX Display"];
+
+/// Asks the driver what the node has. Only a driver that does not answer at all is an error; a GPU that does not is
+/// [`Gpu::Silent`], under the name it had in the previous inventory. How GPUs are joined is asked once and kept while
+/// they stay the same.
+pub fn discover(
+    nvml: &dyn Nvml,
+    roots: &Roots,
+    previous: Option<&Inventory>,
+) -> Result<Inventory, NvmlError> {
+    let driver = nvml.driver()?;
+    let answers: Vec<_> = (0..nvml.gpu_count()?)
+        .map(|index| (index, nvml.gpu(index)))
+        .collect();
+    let answering: BTreeSet<&str> = answers
+        .iter()
+        .filter_map(|(_, answer)| Some(answer.as_ref().ok()?.uuid.as_str()))
+        .collect();
+    let mut gpus = Vec::new();
+    for (index, answer) in &answers {
+        match answer {
+            Ok(info) if DISPLAYS.contains(&info.name.as_str()) => {}
+            Ok(info) => gpus.push(Gpu::Known {
+                info: info.clone(),
+                numa: numa(roots, &info.pci_bus_id),
+            }),
+            Err(error) => gpus.push(Gpu::Silent {
+                index: *index,
+                last: last(previous, *index, &answering),
+                error: error.clone(),
+            }),
+        }
+    }
+    let topology = topology(nvml, &gpus, previous);
+    Ok(Inventory {
+        driver,
+        gpus,
+        topology,
+    })
+}
+
+/// What the GPU of this index was. A driver that was loaded anew may have given the index to another GPU: one that
+/// answers elsewhere is not the silent one.
+fn last(previous: Option<&Inventory>, index: u32, answering: &BTreeSet<&str>) -> Option<GpuInfo> {
+    let info = previous?.gpu(index)?.info()?;
+    (!answering.contains(info.uuid.as_str())).then(|| info.clone())
+}
+
+/// The NUMA node that the system says the GPU is on. The driver writes the PCI domain with eight digits, the system with
+/// four and more only where they are needed.
+fn numa(roots: &Roots, pci_bus_id: &str) -> Option<u32> {
+    let (domain, rest) = pci_bus_id.split_once(':')?;
+    let domain = u32::from_str_radix(domain, 16).ok()?;
+    let device = format!("{domain:04x}:{}", rest.to_lowercase());
+    if device.contains('/') {
+        return None;
+    }
+    let file = roots.sys.join("bus/pci/devices").join(device);
+    let text = fs::read_to_string(file.join("numa_node")).ok()?;
+    // The system writes -1 where it does not know.
+    text.trim().parse().ok()
+}
+
+/// Asks about every pair that is new or could not be asked about before. What fails is left out.
+fn topology(nvml: &dyn Nvml, gpus: &[Gpu], previous: Option<&Inventory>) -> Topology {
+    let before = |gpu: &Gpu| previous.and_then(|it| it.gpu(gpu.index())).map(Gpu::id);
+    let same = |gpu: &Gpu| before(gpu) == Some(gpu.id());
+    let silent = |gpu: &Gpu| matches!(gpu, Gpu::Silent { .. });
+    let pairs = gpus
+        .iter()
+        .enumerate()
+        .flat_map(|(place, one)| gpus.iter().skip(place + 1).map(move |other| (one, other)));
+    Topology::new(pairs.filter_map(|(one, other)| {
+        let pair = (one.index(), other.index());
+        let known = previous
+            .filter(|it| it.topology.knows(pair.0, pair.1) && same(one) && same(other))
+            .map(|it| it.topology.link(pair.0, pair.1));
+        if known.is_some() || silent(one) || silent(other) {
+            return Some((pair, known?));
+        }
+        Some((pair, nvml.link(pair.0, pair.1).ok()?))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nvml::NvmlErrorKind;
+    use crate::nvml::fake::Fake;
+
+    struct Node {
+        fake: Fake,
+        roots: Roots,
+        _folder: tempfile::TempDir,
+    }
+
+    fn node(words: &str) -> Node {
+        let fake = Fake::machine(words).expect(words);
+        let folder = tempfile::tempdir().expect("a folder");
+        let roots = fake.write_roots(folder.path()).expect("files");
+        Node {
+            fake,
+            roots,
+            _folder: folder,
+        }
+    }
+
+    impl Node {
+        fn discover(&self, previous: Option<&Inventory>) -> Inventory {
+            discover(&self.fake, &self.roots, previous).expect("the driver answers")
+        }
+    }
+
+    fn numas(inventory: &Inventory) -> Vec<Option<u32>> {
+        let numa = |gpu: &Gpu| match gpu {
+            Gpu::Known { numa, .. } => *numa,
+            Gpu::Silent { .. } => None,
+        };
+        inventory.gpus.iter().map(numa).collect()
+    }
+
+    #[test]
+    fn everything_is_found() {
+        let inventory = node("h100x8").discover(None);
+        assert_eq!(inventory.gpus.len(), 8);
+        assert_eq!(numas(&inventory)[3..5], [Some(0), Some(1)]);
+        assert_eq!(inventory.topology.link(7, 0).nvlinks, 18);
+    }
+
+    #[test]
+    fn the_system_may_not_know_the_numa_node() {
+        let node = node("l4x3");
+        let file = |bus| {
+            node.roots
+                .sys
+                .join(format!("bus/pci/devices/{bus}/numa_node"))
+        };
+        fs::write(file("0000:19:00.0"), "-1\n").expect("a file");
+        fs::remove_file(file("0000:3b:00.0")).expect("it was there");
+        assert_eq!(numas(&node.discover(None)), [None, None, Some(1)]);
+        assert_eq!(numa(&node.roots, "../../etc/passwd"), None);
+        assert_eq!(numa(&node.roots, "0000:../../x"), None);
+    }
+
+    #[test]
+    fn pci_domains_beyond_four_digits_keep_their_digits() {
+        let node = node("l4");
+        let device = node.roots.sys.join("bus/pci/devices/10001:01:00.0");
+        fs::create_dir_all(&device).expect("a folder");
+        fs::write(device.join("numa_node"), "5\n").expect("a file");
+        assert_eq!(numa(&node.roots, "00010001:01:00.0"), Some(5));
+    }
+
+    /// NVIDIA's plugin ends when one GPU does not answer at start (facts: NVIDIA/k8s-device-plugin#2038).
+    #[test]
+    fn a_gpu_that_is_lost_at_start_leaves_the_others() {
+        let node = node("h100x8");
+        node.fake.control().lose(3);
+        let inventory = node.discover(None);
+        assert_eq!(inventory.gpus.len(), 8);
+        assert_eq!(inventory.gpus[3].id(), "gpu-3-silent");
+        assert_eq!(inventory.topology.link(2, 4).nvlinks, 18);
+        assert!(!inventory.topology.knows(2, 3));
+    }
+
+    #[test]
+    fn a_gpu_that_is_lost_later_keeps_its_name_and_comes_back() {
+        let node = node("h100x8");
+        let first = node.discover(None);
+        node.fake.control().lose(3);
+        let second = node.discover(Some(&first));
+        assert!(
+            matches!(&second.gpus[3], Gpu::Silent { error, .. } if error.kind == NvmlErrorKind::GpuLost)
+        );
+        assert_eq!(second.gpus[3].id(), first.gpus[3].id());
+        // Its name lasts beyond one look, and what it was joined with does too.
+        let third = node.discover(Some(&second));
+        assert_eq!(third.gpus[3].id(), first.gpus[3].id());
+        assert_eq!(third.topology, first.topology);
+        node.fake.control().bring_back(3);
+        assert_eq!(node.discover(Some(&third)), first);
+    }
+
+    #[test]
+    fn a_second_look_asks_little() {
+        let node = node("h100x8");
+        let control = node.fake.control();
+        let first = node.discover(None);
+        assert_eq!(control.calls_of("link"), 28);
+        let before = control.calls();
+        assert_eq!(node.discover(Some(&first)), first);
+        assert_eq!(control.calls() - before, 10, "driver, count, and each GPU");
+        control.cut(0, "7g.80gb").expect("it fits");
+        node.discover(Some(&first));
+        assert_eq!(control.calls_of("link"), 28, "cutting joins nothing anew");
+    }
+
+    #[test]
+    fn pairs_of_a_gpu_that_was_silent_are_asked_about_when_it_answers() {
+        let node = node("h100x4");
+        let control = node.fake.control();
+        control.lose(0);
+        let first = node.discover(None);
+        assert_eq!(control.calls_of("link"), 3);
+        control.bring_back(0);
+        let second = node.discover(Some(&first));
+        assert_eq!(control.calls_of("link"), 6, "only the three that are new");
+        assert_eq!(second, node.discover(None));
+    }
+
+    #[test]
+    fn other_gpus_are_other_pairs() {
+        let node = node("l4x4");
+        let first = node.discover(None);
+        node.fake.control().replace("h100x4").expect("a machine");
+        let second = node.discover(Some(&first));
+        assert_eq!(second.topology.link(0, 3).nvlinks, 18);
+    }
+
+    /// After the driver was loaded anew without GPU 1, index 1 is what was index 2. If that falls silent under an index
+    /// that another had, nothing is called by two names.
+    #[test]
+    fn no_gpu_is_there_twice() {
+        let node = node("h100x3");
+        let first = node.discover(None);
+        let mut renumbered = first.clone();
+        let Gpu::Known { info, .. } = &first.gpus[2] else {
+            panic!("it answers");
+        };
+        let mut moved = info.clone();
+        moved.index = 1;
+        renumbered.gpus[1] = Gpu::Known {
+            info: moved,
+            numa: None,
+        };
+        node.fake.control().lose(1);
+        let second = node.discover(Some(&renumbered));
+        assert_eq!(second.gpus[1].id(), "gpu-1-silent");
+    }
+
+    #[test]
+    fn screens_are_passed_over() {
+        let node = node("a100-sxm4-80gbx4+t4");
+        node.fake.control().call(4, "NVIDIA DGX Display");
+        let inventory = node.discover(None);
+        assert_eq!(inventory.gpus.len(), 4);
+        assert_eq!(node.fake.control().calls_of("link"), 6);
+    }
+
+    #[test]
+    fn a_driver_that_is_away_is_an_error() {
+        let node = node("h100x8");
+        node.fake.control().fail_all(Some(NvmlErrorKind::NoLibrary));
+        let error = discover(&node.fake, &node.roots, None).expect_err("it is away");
+        assert_eq!(error.kind, NvmlErrorKind::NoLibrary);
+    }
+}

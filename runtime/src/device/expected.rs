@@ -1,0 +1,160 @@
+//! What the compiler knew the node to have, beside what it has.
+
+use std::fmt;
+
+use gpuc_schema::gpu::{GpuModel, MODELS, product};
+use gpuc_schema::node_config::ExpectedGpus;
+
+use super::{Gpu, Inventory};
+use crate::nvml::GpuInfo;
+
+/// In what the GPUs of a node differ from what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HardwareDifference {
+    /// There are more or fewer.
+    Count {
+        /// How many are there, silent ones among them.
+        found: usize,
+        /// How many were expected.
+        expected: u32,
+    },
+    /// One is another card.
+    Model {
+        /// The driver's index.
+        gpu: u32,
+        /// The card's key in gpuc's catalog, or the driver's name where the catalog does not have it.
+        found: String,
+        /// The expected card's key.
+        expected: String,
+    },
+}
+
+impl fmt::Display for HardwareDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count { found, expected } => {
+                let noun = if *found == 1 { "GPU" } else { "GPUs" };
+                write!(f, "{found} {noun} instead of {expected}")
+            }
+            Self::Model {
+                gpu,
+                found,
+                expected,
+            } => write!(f, "GPU {gpu} is {found} instead of {expected}"),
+        }
+    }
+}
+
+/// In what the node differs from what was expected.
+pub fn hardware_differences(
+    inventory: &Inventory,
+    expected: &ExpectedGpus,
+) -> Vec<HardwareDifference> {
+    let mut differences = Vec::new();
+    let found = inventory.gpus.len();
+    if u32::try_from(found) != Ok(expected.count) {
+        differences.push(HardwareDifference::Count {
+            found,
+            expected: expected.count,
+        });
+    }
+    for info in inventory.gpus.iter().filter_map(Gpu::info) {
+        let model = model_of(info);
+        if model.is_some_and(|model| model.key == expected.model) {
+            continue;
+        }
+        differences.push(HardwareDifference::Model {
+            gpu: info.index,
+            found: model.map_or_else(|| info.name.clone(), |model| model.key.to_owned()),
+            expected: expected.model.clone(),
+        });
+    }
+    differences
+}
+
+/// The card in gpuc's catalog: by its PCI id, else by what the driver calls it. A part of a card that a cloud rents out
+/// has the card's name with its size in GB (`NVIDIA A10-8Q`).
+pub fn model_of(info: &GpuInfo) -> Option<&'static GpuModel> {
+    let by_id = |model: &&&GpuModel| model.pci_ids.contains(&info.pci_id);
+    let product = product::sanitise(&info.name);
+    let whole = whole(&product);
+    let by_name = |model: &&&GpuModel| {
+        model.products.contains(&product.as_str()) || model.products.contains(&whole)
+    };
+    let mut models = MODELS.iter();
+    models
+        .find(by_id)
+        .or_else(|| MODELS.iter().find(by_name))
+        .copied()
+}
+
+/// The product without the size of a part.
+fn whole(product: &str) -> &str {
+    let part = product.rsplit_once('-').filter(|(_, part)| {
+        let size = part.strip_suffix('Q').unwrap_or_default();
+        !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    part.map_or(product, |(whole, _)| whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::testing;
+    use crate::nvml::{Nvml, fake::Fake};
+
+    fn differences(words: &str, model: &str, count: u32) -> Vec<String> {
+        let expected = ExpectedGpus {
+            model: model.to_owned(),
+            count,
+        };
+        hardware_differences(&testing::inventory(words), &expected)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn what_was_expected_differs_in_nothing() {
+        for model in MODELS {
+            assert_eq!(differences(model.key, model.key, 1), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn other_cards_and_other_numbers_differ() {
+        assert_eq!(
+            differences("h100", "h100-sxm5-80gb", 2),
+            ["1 GPU instead of 2"]
+        );
+        assert_eq!(
+            differences("a100-sxm4-40gb+a100-sxm4-80gbx2", "a100-sxm4-80gb", 2),
+            [
+                "3 GPUs instead of 2",
+                "GPU 0 is a100-sxm4-40gb instead of a100-sxm4-80gb"
+            ],
+        );
+    }
+
+    #[test]
+    fn a_card_is_known_by_its_id_or_its_name() {
+        let card = |name: &str, pci_id| {
+            let mut info = Fake::machine("l4")
+                .expect("a machine")
+                .gpu(0)
+                .expect("a GPU");
+            name.clone_into(&mut info.name);
+            info.pci_id = pci_id;
+            model_of(&info).map(|model| model.key)
+        };
+        assert_eq!(card("whatever", 0x2330_10DE), Some("h100-sxm5-80gb"));
+        assert_eq!(
+            card("NVIDIA A100-SXM4-40GB", 0x10DE),
+            Some("a100-sxm4-40gb")
+        );
+        assert_eq!(card("NVIDIA A10-8Q", 0x10DE), Some("a10-24gb"));
+        assert_eq!(card("NVIDIA A10-8C", 0x10DE), None);
+        assert_eq!(card("NVIDIA TITAN V", 0x10DE), None);
+        assert_eq!(card("-Q", 0x10DE), None);
+    }
+}

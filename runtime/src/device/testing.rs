@@ -1,0 +1,47 @@
+//! Nodes for the tests of everything that only looks at an inventory.
+
+use gpuc_schema::node_config::{MigGpu, MigSlice, NodeSharing};
+
+use super::{Gpu, Inventory, Topology};
+use crate::nvml::{Nvml, fake::Fake};
+
+/// The inventory of a fake machine. Its first half is on NUMA node 0, the second on 1.
+pub(crate) fn inventory(words: &str) -> Inventory {
+    let fake = Fake::machine(words).expect(words);
+    let count = fake.gpu_count().expect("it answers");
+    let known = |index: u32| Gpu::Known {
+        info: fake.gpu(index).expect("it answers"),
+        numa: Some(u32::from(index >= count.div_ceil(2))),
+    };
+    let pairs = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
+    Inventory {
+        driver: fake.driver().expect("it answers"),
+        gpus: (0..count).map(known).collect(),
+        topology: Topology::new(pairs.map(|(one, other)| {
+            let link = fake.link(one, other).expect("it answers");
+            ((one, other), link)
+        })),
+    }
+}
+
+/// MIG, with what the compiler wants of each GPU.
+pub(crate) fn mig(strategy: &str, gpus: Vec<MigGpu>) -> NodeSharing {
+    NodeSharing::Mig {
+        strategy: strategy.to_owned(),
+        apply: false,
+        gpus,
+    }
+}
+
+/// A GPU with these slices: profile, start, size.
+pub(crate) fn mig_gpu(index: u32, slices: &[(&str, u8, u8)]) -> MigGpu {
+    let slice = |(profile, start, size): &(&str, u8, u8)| MigSlice {
+        profile: (*profile).to_owned(),
+        start: *start,
+        size: *size,
+    };
+    MigGpu {
+        index,
+        slices: slices.iter().map(slice).collect(),
+    }
+}

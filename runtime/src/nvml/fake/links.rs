@@ -1,0 +1,91 @@
+//! How the cards of a machine are joined.
+
+use gpuc_schema::gpu::{GpuArchitecture, GpuModel};
+
+use crate::nvml::{Link, Meet};
+
+/// The NVLinks between the eight GPUs of a board with V100s, as `nvidia-smi topo -m` prints them on a DGX-1 and on AWS's
+/// p3.16xlarge: six on each GPU, a cube whose corners are joined once or twice.
+const CUBE_MESH: [[u32; 8]; 8] = [
+    [0, 1, 1, 2, 2, 0, 0, 0],
+    [1, 0, 2, 1, 0, 2, 0, 0],
+    [1, 2, 0, 2, 0, 0, 1, 0],
+    [2, 1, 2, 0, 0, 0, 0, 1],
+    [2, 0, 0, 0, 0, 1, 1, 2],
+    [0, 2, 0, 0, 1, 0, 2, 1],
+    [0, 0, 1, 0, 1, 2, 0, 2],
+    [0, 0, 0, 1, 2, 1, 2, 0],
+];
+
+/// The NUMA node of a GPU: a machine has two processors, each with half of the GPUs.
+pub(super) fn numa(index: u32, count: u32) -> u32 {
+    u32::from(count > 1 && index >= count.div_ceil(2))
+}
+
+/// How two GPUs on one machine are joined.
+pub(super) fn link(one: (u32, &GpuModel), other: (u32, &GpuModel), count: u32) -> Link {
+    let (first, second) = (one.0, other.0);
+    if first == second {
+        return Link {
+            meet: Meet::Board,
+            nvlinks: 0,
+        };
+    }
+    let meet = if numa(first, count) != numa(second, count) {
+        Meet::System
+    } else if first / 2 != second / 2 {
+        Meet::Processor
+    } else if on_board(one.1) {
+        Meet::Switches
+    } else {
+        Meet::HostBridge
+    };
+    let nvlinks = if one.1.key == other.1.key {
+        nvlinks(one.1, first, second)
+    } else {
+        0
+    };
+    Link { meet, nvlinks }
+}
+
+/// Whether the card is part of a board that joins it with others.
+fn on_board(model: &GpuModel) -> bool {
+    ["-sxm", "gb200", "gb300"]
+        .iter()
+        .any(|word| model.key.contains(word))
+}
+
+/// The links of each GPU to the switches (NVIDIA's data sheets: 12 on the A100, 18 from the H100 on), where cards are on
+/// a board; those of the bridge between two cards of an NVL pair.
+fn nvlinks(model: &GpuModel, first: u32, second: u32) -> u32 {
+    if model.key.contains("-nvl-") {
+        return if first / 2 == second / 2 { 12 } else { 0 };
+    }
+    if !on_board(model) {
+        return 0;
+    }
+    match model.architecture {
+        GpuArchitecture::Volta if first / 8 == second / 8 => {
+            let place = |index: u32| usize::try_from(index % 8).unwrap_or_default();
+            CUBE_MESH[place(first)][place(second)]
+        }
+        GpuArchitecture::Ampere => 12,
+        GpuArchitecture::Hopper | GpuArchitecture::Blackwell => 18,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_gpu_of_the_cube_has_six_links_and_each_goes_both_ways() {
+        for (index, row) in CUBE_MESH.iter().enumerate() {
+            assert_eq!(row.iter().sum::<u32>(), 6);
+            for (other, links) in row.iter().enumerate() {
+                assert_eq!(*links, CUBE_MESH[other][index]);
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The machine behind the fake driver: cards, and what each of them answers.
+
+use gpuc_schema::gpu::cuda::{self, CudaRelease};
+use gpuc_schema::gpu::placement::Placement;
+use gpuc_schema::gpu::{GpuArchitecture, GpuModel};
+
+use super::words::Group;
+use super::{error, links, slices};
+use crate::nvml::{
+    Clique, Condition, DriverInfo, GpuInfo, Link, MigMode, NvmlError, NvmlErrorKind, RecoveryAction,
+};
+
+/// The PCI buses of the GPUs of an HGX board, as they are on many machines with H100s.
+const BUSES: [u32; 8] = [0x19, 0x3B, 0x4C, 0x5D, 0x9B, 0xBB, 0xCB, 0xDB];
+
+/// A machine.
+#[derive(Debug)]
+pub(super) struct Machine {
+    pub(super) driver: DriverInfo,
+    pub(super) cards: Vec<Card>,
+    /// What the machine is called: UUIDs are made from it.
+    name: String,
+}
+
+/// A card in a machine.
+#[derive(Debug)]
+pub(super) struct Card {
+    pub(super) model: &'static GpuModel,
+    pub(super) info: GpuInfo,
+    pub(super) condition: Condition,
+    /// Why it does not answer.
+    pub(super) trouble: Option<NvmlError>,
+    /// Why it cannot be watched.
+    pub(super) watch_trouble: Option<NvmlError>,
+    pub(super) single_bit_errors: u64,
+    pub(super) double_bit_errors: u64,
+    /// How many samples were taken.
+    pub(super) samples: u64,
+    /// Millijoules.
+    pub(super) energy: u64,
+    /// What its UUIDs are made from.
+    seed: String,
+}
+
+impl Machine {
+    pub(super) fn new(groups: &[Group], name: &str) -> Self {
+        let mut cards = Vec::new();
+        for group in groups {
+            for _ in 0..group.count {
+                let index = u32::try_from(cards.len()).unwrap_or(u32::MAX);
+                cards.push(Card::new(group.model, index, name, group.mig.as_deref()));
+            }
+        }
+        let models: Vec<_> = groups.iter().map(|group| group.model).collect();
+        Self {
+            driver: driver(&models),
+            cards,
+            name: name.to_owned(),
+        }
+    }
+
+    /// Puts other cards in. What was wrong with the old ones goes with them.
+    pub(super) fn replace(&mut self, groups: &[Group]) {
+        *self = Self::new(groups, &self.name);
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.cards.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn card(&mut self, index: u32) -> Option<&mut Card> {
+        let index = usize::try_from(index).ok()?;
+        self.cards.get_mut(index)
+    }
+
+    /// The card of this index, where it answers.
+    pub(super) fn answering(&mut self, index: u32) -> Result<&mut Card, NvmlError> {
+        let Some(card) = self.card(index) else {
+            let about = format!("GPU {index} is not there");
+            return Err(error(NvmlErrorKind::Other, &about));
+        };
+        match &card.trouble {
+            Some(error) => Err(error.clone()),
+            None => Ok(card),
+        }
+    }
+
+    pub(super) fn link(&self, one: u32, other: u32) -> Link {
+        let card = |index: u32| {
+            let place = usize::try_from(index).ok()?;
+            Some((index, self.cards.get(place)?.model))
+        };
+        match (card(one), card(other)) {
+            (Some(one), Some(other)) => links::link(one, other, self.count()),
+            _ => Link::default(),
+        }
+    }
+
+    /// The cards that take no subscription.
+    pub(super) fn unwatched(&self) -> Vec<(u32, NvmlError)> {
+        self.cards
+            .iter()
+            .filter_map(|card| {
+                let trouble = card.trouble.as_ref().or(card.watch_trouble.as_ref())?;
+                Some((card.info.index, trouble.clone()))
+            })
+            .collect()
+    }
+}
+
+impl Card {
+    fn new(model: &'static GpuModel, index: u32, machine: &str, mig: Option<&[Placement]>) -> Self {
+        let seed = format!("{machine} {} {index}", model.key);
+        let version = model.compute_capability;
+        let in_rack = ["gb200", "gb300"]
+            .iter()
+            .any(|word| model.key.starts_with(word));
+        let bus = BUSES[usize::try_from(index % 8).unwrap_or_default()];
+        let mut card = Self {
+            model,
+            info: GpuInfo {
+                index,
+                uuid: uuid("GPU", &seed),
+                minor: index,
+                name: driver_name(model),
+                pci_bus_id: format!("{:08X}:{bus:02X}:00.0", index / 8),
+                // A card whose id gpuc's tables do not have shows its vendor.
+                pci_id: model.pci_ids.first().copied().unwrap_or(0x10DE),
+                memory_bytes: Some(u64::from(model.memory_mib) << 20),
+                compute_capability: (version.major.into(), version.minor.into()),
+                mig: model.mig.map(|_| MigMode {
+                    enabled: false,
+                    pending: false,
+                }),
+                slices: Vec::new(),
+                clique: in_rack.then(|| Clique {
+                    cluster: uuid("", "rack").trim_start_matches('-').to_owned(),
+                    id: 1,
+                }),
+            },
+            condition: Condition {
+                action: Some(RecoveryAction::Nothing),
+                remap_failed: false,
+            },
+            trouble: None,
+            watch_trouble: None,
+            single_bit_errors: 0,
+            double_bit_errors: 0,
+            samples: 0,
+            energy: 0,
+            seed,
+        };
+        card.cut(mig);
+        card
+    }
+
+    /// Cuts the card, or takes it out of MIG mode. A card without the mode stays as it is.
+    pub(super) fn cut(&mut self, layout: Option<&[Placement]>) {
+        let Some(mode) = &mut self.info.mig else {
+            return;
+        };
+        *mode = MigMode {
+            enabled: layout.is_some(),
+            pending: layout.is_some(),
+        };
+        self.info.slices = slices::slices(self.model, layout.unwrap_or_default(), &self.seed);
+    }
+}
+
+/// The newest driver that drives all of the cards, with its CUDA version.
+fn driver(models: &[&GpuModel]) -> DriverInfo {
+    let drives = |release: &&CudaRelease| {
+        models.iter().all(|model| {
+            let last = model.max_driver_branch.unwrap_or(u16::MAX);
+            (model.min_driver_branch..=last).contains(&release.driver.branch)
+                && cuda::drives(release.major, model.architecture)
+        })
+    };
+    let newest = cuda::RELEASES.first();
+    let release = cuda::RELEASES.iter().find(drives).or(newest);
+    release.map_or_else(
+        || unreachable!("the table of CUDA releases has rows"),
+        |release| DriverInfo {
+            version: release.driver.to_string(),
+            cuda: (release.major.into(), release.minor.into()),
+        },
+    )
+}
+
+/// The driver's name for a card, from that of the product: up to Ampere the form follows a hyphen (`Tesla
+/// V100-SXM2-16GB`, `NVIDIA A100-PCIE-40GB`), elsewhere there are only spaces (`NVIDIA H100 80GB HBM3`).
+fn driver_name(model: &GpuModel) -> String {
+    let product = model.products.first().copied().unwrap_or(model.key);
+    let with_hyphens = model.architecture <= GpuArchitecture::Ampere
+        && ["-SXM", "-PCIE-"].iter().any(|form| product.contains(form));
+    if with_hyphens {
+        product.replacen('-', " ", 1)
+    } else {
+        product.replace('-', " ")
+    }
+}
+
+/// A UUID made from words, always the same for the same (FNV-1a, twice, over what makes it unique).
+pub(super) fn uuid(kind: &str, seed: &str) -> String {
+    let hash = |start: u64| {
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        kind.bytes().chain(seed.bytes()).fold(start, step)
+    };
+    let digits = format!(
+        "{:016x}{:016x}",
+        hash(0xcbf2_9ce4_8422_2325),
+        hash(0x8422_2325_cbf2_9ce4)
+    );
+    let (one, two, three) = (&digits[..8], &digits[8..12], &digits[12..16]);
+    format!(
+        "{kind}-{one}-{two}-{three}-{}-{}",
+        &digits[16..20],
+        &digits[20..]
+    )
+}

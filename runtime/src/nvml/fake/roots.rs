@@ -1,0 +1,73 @@
+//! The files of a machine that does not exist: what its `/dev`, `/proc` and `/sys` would hold.
+
+use std::path::Path;
+use std::{fs, io};
+
+use super::{Fake, links};
+use crate::host::Roots;
+
+impl Fake {
+    /// Writes the files into a folder and says where they are. Device nodes are empty files: enough for what only asks
+    /// whether they are there. What the folder holds of an earlier machine under these names is replaced.
+    pub fn write_roots(&self, folder: &Path) -> io::Result<Roots> {
+        let roots = Roots {
+            dev: folder.join("dev"),
+            proc: folder.join("proc"),
+            sys: folder.join("sys"),
+            driver: folder.join("driver"),
+        };
+        let world = self.shared.world();
+        let cards = &world.machine.cards;
+        for name in ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"] {
+            write(&roots.dev.join(name), "")?;
+        }
+        let mut minors = String::from("config 1\nmonitor 2\n");
+        for card in cards {
+            let info = &card.info;
+            write(&roots.dev.join(format!("nvidia{}", info.minor)), "")?;
+            let bus = info.pci_bus_id.to_lowercase();
+            let device = format!("bus/pci/devices/{}", bus.get(4..).unwrap_or(&bus));
+            let numa = links::numa(info.index, world.machine.count());
+            write(
+                &roots.sys.join(device).join("numa_node"),
+                &format!("{numa}\n"),
+            )?;
+            minors.push_str(&capabilities(info.minor, card.model.mig.is_some()));
+        }
+        write(&roots.proc.join("driver/nvidia-caps/mig-minors"), &minors)?;
+        write(
+            &roots.sys.join("class/dmi/id/product_name"),
+            "gpuc fake machine\n",
+        )?;
+        fs::create_dir_all(&roots.driver)?;
+        Ok(roots)
+    }
+}
+
+/// The capabilities of a card as the driver numbers them: for every GPU instance that there could be, and every compute
+/// instance in it, whether or not it is there now.
+fn capabilities(minor: u32, mig: bool) -> String {
+    const INSTANCES: u32 = 15;
+    const COMPUTE_INSTANCES: u32 = 8;
+    if !mig {
+        return String::new();
+    }
+    let mut lines = String::new();
+    let mut next = 3 + minor * INSTANCES * (1 + COMPUTE_INSTANCES);
+    for gi in 0..INSTANCES {
+        lines += &format!("gpu{minor}/gi{gi}/access {next}\n");
+        next += 1;
+        for ci in 0..COMPUTE_INSTANCES {
+            lines += &format!("gpu{minor}/gi{gi}/ci{ci}/access {next}\n");
+            next += 1;
+        }
+    }
+    lines
+}
+
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(file, text)
+}

@@ -1,0 +1,68 @@
+//! What a card is doing: numbers that a real one could show, and that move.
+
+use gpuc_schema::gpu::GpuArchitecture;
+
+use super::machine::Card;
+use crate::nvml::Sample;
+
+impl Card {
+    /// The next sample. The same machine shows the same numbers in the same order.
+    pub(super) fn next_sample(&mut self) -> Sample {
+        self.samples += 1;
+        let tick = self.samples;
+        let index = u64::from(self.info.index);
+        // Load swings between 0 and 96 percent, on each GPU at another time.
+        let phase = (tick + index * 5) % 24;
+        let load = u32::try_from(8 * phase.min(24 - phase)).unwrap_or_default();
+        let (idle_watts, most_watts) = self.watts();
+        let power = idle_watts + (most_watts - idle_watts) * f64::from(load) / 100.0;
+        self.energy += u64::from(load) * 1_000 + 50_000;
+
+        let total = u64::from(self.model.memory_mib);
+        let reserved = total / 100;
+        let used = (total - reserved) * u64::from(load) / 100;
+        let high_bandwidth = self.model.mig.is_some();
+        // A card in MIG mode has no utilization of its own.
+        let whole = !self.info.mig.is_some_and(|mode| mode.enabled);
+        Sample {
+            temperature: Some(34 + load / 3),
+            memory_temperature: high_bandwidth.then_some(40 + load / 3),
+            power: Some(power),
+            energy: (self.model.architecture >= GpuArchitecture::Volta).then_some(self.energy),
+            sm_clock: Some(345 + load * 14),
+            memory_clock: Some(if high_bandwidth { 2_619 } else { 6_251 }),
+            utilization: whole.then_some(load),
+            copy_utilization: whole.then_some(load / 2),
+            encoder_utilization: whole.then_some(0),
+            decoder_utilization: whole.then_some(load / 8),
+            memory_used: Some(used),
+            memory_free: Some(total - reserved - used),
+            memory_reserved: Some(reserved),
+            pcie_replays: Some(0),
+            correctable_remapped_rows: high_bandwidth.then_some(0),
+            uncorrectable_remapped_rows: high_bandwidth.then_some(0),
+            remap_failure: high_bandwidth.then_some(self.condition.remap_failed),
+            single_bit_errors: Some(self.single_bit_errors),
+            double_bit_errors: Some(self.double_bit_errors),
+            slices: self
+                .info
+                .slices
+                .iter()
+                .map(|slice| {
+                    let used = slice.memory_mib * u64::from(load) / 100;
+                    (slice.uuid.clone(), used, slice.memory_mib - used)
+                })
+                .collect(),
+        }
+    }
+
+    /// Watts when idle and when busy, of the order of the generation's cards.
+    fn watts(&self) -> (f64, f64) {
+        match (self.model.architecture, self.model.memory_gb) {
+            (_, ..=24) => (16.0, 72.0),
+            (GpuArchitecture::Blackwell, _) => (140.0, 1_000.0),
+            (GpuArchitecture::Hopper, _) => (70.0, 700.0),
+            _ => (55.0, 400.0),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The MIG devices of a card that is cut.
+
+use gpuc_schema::gpu::placement::Placement;
+use gpuc_schema::gpu::{GpuArchitecture, GpuModel, MigProfile};
+
+use super::machine::uuid;
+use crate::nvml::{Engines, SliceInfo};
+
+/// The MIG devices at these places: one compute instance in each GPU instance, in the order of their places.
+pub(super) fn slices(model: &GpuModel, layout: &[Placement], seed: &str) -> Vec<SliceInfo> {
+    let Some(mig) = model.mig else {
+        return Vec::new();
+    };
+    let mut slices: Vec<SliceInfo> = Vec::new();
+    for place in layout {
+        let Some(profile) = mig.profile(place.profile) else {
+            continue;
+        };
+        let gi = instance_id(mig.compute_slices, profile.compute_slices, &slices);
+        let index = u32::try_from(slices.len()).unwrap_or(u32::MAX);
+        let compute = u32::from(profile.compute_slices);
+        slices.push(SliceInfo {
+            index,
+            uuid: uuid(
+                "MIG",
+                &format!("{seed} {gi} {} {}", place.profile, place.start),
+            ),
+            gi,
+            ci: 0,
+            profile: place.profile.to_owned(),
+            place: Some((place.start.into(), place.size.into())),
+            memory_mib: profile.memory_mib.into(),
+            multiprocessors: compute * multiprocessors(model),
+            gi_slices: compute,
+            ci_slices: compute,
+            engines: engines(model, profile),
+        });
+    }
+    slices
+}
+
+/// The number of the next GPU instance. `nvidia-smi mig -lgi` numbers the halves of a card from 1, its quarters from 3
+/// and its eighths from 7 on (transcripts for A100 and H100 in NVIDIA's MIG User Guide r580).
+fn instance_id(card: u8, profile: u8, taken: &[SliceInfo]) -> u32 {
+    let parts = card.next_power_of_two() / profile.max(1).next_power_of_two();
+    let first = u32::from(parts.saturating_sub(1));
+    (first..)
+        .find(|id| taken.iter().all(|slice| slice.gi != *id))
+        .unwrap_or(first)
+}
+
+/// Multiprocessors of a compute slice: 14 on Ampere, 16 after it (MIG User Guide r580). Instances that fill a Hopper
+/// have a few more than their slices.
+fn multiprocessors(model: &GpuModel) -> u32 {
+    if model.architecture <= GpuArchitecture::Ampere {
+        14
+    } else {
+        16
+    }
+}
+
+/// The engines as `nvidia-smi mig -lgip` prints them for A100 and H100 (MIG User Guide r580): from Hopper on they
+/// follow the slices, before it most are with the large instances and the media extensions.
+fn engines(model: &GpuModel, profile: &MigProfile) -> Engines {
+    let compute = u32::from(profile.compute_slices);
+    let whole = model
+        .mig
+        .is_some_and(|mig| mig.compute_slices == profile.compute_slices);
+    let media = u32::from(whole || profile.media_extensions);
+    if model.architecture > GpuArchitecture::Ampere {
+        return Engines {
+            copy: compute,
+            decoder: compute,
+            encoder: 0,
+            jpeg: compute,
+            ofa: media,
+        };
+    }
+    let decoder = match compute {
+        0 | 1 => media,
+        2 => 1,
+        3 | 4 => 2,
+        _ => 5,
+    };
+    Engines {
+        copy: compute,
+        decoder,
+        encoder: 0,
+        jpeg: media,
+        ofa: media,
+    }
+}

@@ -1,0 +1,226 @@
+//! The words that describe a machine: `h100x2:mig=3g.40gb,1g.10gb*4+l4x2`.
+
+use std::fmt;
+
+use gpuc_schema::gpu::{self, FindError, GpuModel, MODELS, MigProfile, placement};
+
+/// The most GPUs that a machine has: four times what any sold one has, and less than what a typing error asks for.
+const MOST_GPUS: u32 = 64;
+
+/// Some GPUs that are alike.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) model: &'static GpuModel,
+    pub(super) count: u32,
+    /// What each is cut into; nothing where MIG mode is off.
+    pub(super) mig: Option<Vec<placement::Placement>>,
+}
+
+/// Why words describe no machine, and what would.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownMachine(pub(super) String);
+
+impl fmt::Display for UnknownMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UnknownMachine {}
+
+/// Reads a machine, group by group.
+pub(super) fn parse(words: &str) -> Result<Vec<Group>, UnknownMachine> {
+    let groups: Vec<Group> = words.split('+').map(group).collect::<Result<_, _>>()?;
+    let count: u32 = groups.iter().map(|group| group.count).sum();
+    if count > MOST_GPUS {
+        let message = format!("`{words}` has {count} GPUs, a machine has {MOST_GPUS} at most");
+        return Err(UnknownMachine(message));
+    }
+    Ok(groups)
+}
+
+/// What profiles with their counts, `3g.40gb,1g.10gb*4`, make of a card.
+pub(super) fn cut(
+    model: &GpuModel,
+    profiles: &str,
+) -> Result<Vec<placement::Placement>, UnknownMachine> {
+    let Some(mig) = model.mig else {
+        return Err(UnknownMachine(format!("{} has no MIG mode", model.key)));
+    };
+    let mut wanted: Vec<(&MigProfile, u32)> = Vec::new();
+    for word in profiles.split(',').filter(|word| !word.is_empty()) {
+        let (name, count) = match word.split_once('*') {
+            Some((name, digits)) => (name, digits.parse().ok()),
+            None => (word, Some(1)),
+        };
+        let Some(count) = count else {
+            let message = format!("`{word}` is no profile with a count, as `1g.10gb*7` is");
+            return Err(UnknownMachine(message));
+        };
+        let called =
+            |profile: &&MigProfile| profile.name == name || profile.name.replace('+', ".") == name;
+        let Some(profile) = mig.profiles.iter().find(called) else {
+            let names: Vec<_> = mig.profile_names().map(|it| it.replace('+', ".")).collect();
+            return Err(UnknownMachine(format!(
+                "{} has no profile `{name}`; it has {}",
+                model.key,
+                names.join(", ")
+            )));
+        };
+        wanted.push((profile, count));
+    }
+    placement::place(mig, &wanted)
+        .map_err(|misfit| UnknownMachine(format!("{}: {misfit}", model.key)))
+}
+
+fn group(words: &str) -> Result<Group, UnknownMachine> {
+    let (card, layout) = match words.split_once(':') {
+        Some((card, layout)) => (card, Some(layout)),
+        None => (words, None),
+    };
+    let (model, count) = cards(card)?;
+    let mig = match layout {
+        None => None,
+        Some("mig") => Some(cut(model, "")?),
+        Some(layout) => match layout.strip_prefix("mig=") {
+            Some(profiles) => Some(cut(model, profiles)?),
+            None => {
+                let message = format!("`{layout}` is no layout, as `mig=1g.10gb*7` and `mig` are");
+                return Err(UnknownMachine(message));
+            }
+        },
+    };
+    Ok(Group { model, count, mig })
+}
+
+/// `h100x8`, or `h100` for one. No card's name ends in `x` and digits.
+fn cards(words: &str) -> Result<(&'static GpuModel, u32), UnknownMachine> {
+    let counted = words.rsplit_once('x').filter(|(_, digits)| {
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    let (name, count) = match counted {
+        Some((name, digits)) => (name, digits.parse().unwrap_or(u32::MAX)),
+        None => (words, 1),
+    };
+    if count == 0 || count > MOST_GPUS {
+        return Err(UnknownMachine(format!(
+            "`{words}`: a machine has 1 to {MOST_GPUS} GPUs"
+        )));
+    }
+    Ok((model(name)?, count))
+}
+
+fn model(name: &str) -> Result<&'static GpuModel, UnknownMachine> {
+    let message = match gpu::find(name) {
+        Ok(model) => return Ok(model),
+        Err(FindError::Ambiguous(models)) => {
+            let keys: Vec<_> = models.iter().map(|model| model.key).collect();
+            format!("`{name}` is the name of several cards: {}", keys.join(", "))
+        }
+        Err(FindError::Unknown) => {
+            format!(
+                "gpuc knows no card `{name}`; it knows {}",
+                near(name).join(", ")
+            )
+        }
+    };
+    Err(UnknownMachine(message))
+}
+
+/// The keys that begin like the word for the longest; all where none begins like it.
+fn near(word: &str) -> Vec<&'static str> {
+    let shared = |key: &str| {
+        let alike = |(one, other): &(u8, u8)| one.eq_ignore_ascii_case(other);
+        key.bytes().zip(word.bytes()).take_while(alike).count()
+    };
+    let longest = MODELS.iter().map(|model| shared(model.key)).max();
+    MODELS
+        .iter()
+        .map(|model| model.key)
+        .filter(|key| Some(shared(key)) == longest)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> Vec<(&'static str, u32, Option<usize>)> {
+        parse(words)
+            .expect(words)
+            .iter()
+            .map(|group| {
+                let slices = group.mig.as_ref().map(Vec::len);
+                (group.model.key, group.count, slices)
+            })
+            .collect()
+    }
+
+    fn refused(words: &str) -> String {
+        parse(words).expect_err(words).to_string()
+    }
+
+    #[test]
+    fn machines_are_read() {
+        assert_eq!(read("h100x8"), [("h100-sxm5-80gb", 8, None)]);
+        assert_eq!(read("a100-sxm4-40gbx4"), [("a100-sxm4-40gb", 4, None)]);
+        assert_eq!(read("L4"), [("l4-24gb", 1, None)]);
+        assert_eq!(
+            read("rtx-pro-6000x2"),
+            [("rtx-pro-6000-server-96gb", 2, None)]
+        );
+        assert_eq!(
+            read("h100x2:mig=3g.40gb,1g.10gb.me,1g.10gb*3+h100:mig+t4x3"),
+            [
+                ("h100-sxm5-80gb", 2, Some(5)),
+                ("h100-sxm5-80gb", 1, Some(0)),
+                ("t4-16gb", 3, None)
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_no_machine_says_what_would_be_one() {
+        for (words, message) in [
+            (
+                "h1000x8",
+                "gpuc knows no card `h1000`; it knows h100-nvl-94gb, h100-pcie-80gb, h100-sxm5-80gb",
+            ),
+            (
+                "v100x8",
+                "`v100` is the name of several cards: v100-pcie-16gb, v100-sxm2-16gb, v100-sxm2-32gb",
+            ),
+            ("h100x0", "`h100x0`: a machine has 1 to 64 GPUs"),
+            (
+                "h100x99999999999",
+                "`h100x99999999999`: a machine has 1 to 64 GPUs",
+            ),
+            (
+                "h100x60+l4x5",
+                "`h100x60+l4x5` has 65 GPUs, a machine has 64 at most",
+            ),
+            ("l4:mig=1g.5gb", "l4-24gb has no MIG mode"),
+            (
+                "a30:mig=1g.5gb",
+                "a30-24gb has no profile `1g.5gb`; it has 1g.6gb, 1g.6gb.me, 2g.12gb, 2g.12gb.me, 4g.24gb",
+            ),
+            (
+                "h100:mig=1g.10gb*8",
+                "h100-sxm5-80gb: 1g.10gb x8 is more than the 7 that fit on one card",
+            ),
+            (
+                "h100:mig=1g.10gb*many",
+                "`1g.10gb*many` is no profile with a count, as `1g.10gb*7` is",
+            ),
+            (
+                "h100:cut",
+                "`cut` is no layout, as `mig=1g.10gb*7` and `mig` are",
+            ),
+        ] {
+            assert_eq!(refused(words), message);
+        }
+        assert!(refused("").contains("gb300-279gb"));
+        assert!(refused("l4+").contains("v100-sxm2-32gb"));
+        assert!(refused("Ä100x8").contains("a10-24gb"));
+    }
+}
