@@ -40,7 +40,7 @@ const PROGRAMS: &[&str] = &[
 /// Where the kernel looks for firmware.
 const FIRMWARE_FOLDERS: &[&str] = &["/lib/firmware/updates", "/lib/firmware"];
 
-/// Settings of the driver's OpenGL, Vulkan, OpenCL and ray tracing parts.
+/// Settings of the driver's graphics, `OpenCL` and ray tracing parts.
 const SETTINGS: &[&str] = &[
     "/etc/OpenCL/vendors/nvidia.icd",
     "/etc/vulkan/icd.d/nvidia_icd.json",
@@ -220,7 +220,9 @@ fn firmware(root: &Path, version: &str) -> Vec<String> {
     let files = |folder: &&str| {
         let folder = format!("{folder}/nvidia/{version}");
         let names = entries(root, &folder).into_iter();
-        let is_gsp = |name: &String| name.starts_with("gsp") && name.ends_with(".bin");
+        let is_gsp = |name: &String| {
+            name.starts_with("gsp") && name.rsplit_once('.').is_some_and(|(_, end)| end == "bin")
+        };
         let paths: Vec<_> = names
             .filter(is_gsp)
             .map(|name| format!("{folder}/{name}"))

@@ -12,6 +12,9 @@ const FILE: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate"];
 /// Sockets, which nobody has to run.
 const SOCKET: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate", "noexec"];
 
+/// The hook that gives libraries the names that they call themselves.
+const LOADER_HOOK: &str = "update-ldcache";
+
 /// Names that programs load and that ldconfig does not make, since they are not what a library calls itself.
 const EXTRA_LINKS: &[(&str, &str, &str)] = &[
     ("libcuda.so.", "libcuda.so.1", "libcuda.so"),
@@ -28,9 +31,11 @@ const EXTRA_LINKS: &[(&str, &str, &str)] = &[
 /// where they are not installed, the file is mounted under each of its names.
 pub(super) fn mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
     let mut mounts = Vec::new();
+    let hook = driver.hook.as_ref();
+    let named_by_hook = hook.is_some_and(|hook| hook.hooks.iter().any(|hook| hook == LOADER_HOOK));
     for library in &driver.libraries {
         mounts.push(mount(host_root, &library.path, &library.path, FILE));
-        if driver.hook.is_none() {
+        if !named_by_hook {
             for link in &library.links {
                 mounts.push(mount(host_root, &library.path, link, FILE));
             }
@@ -76,7 +81,7 @@ pub(super) fn hooks(host_root: &Path, driver: &DriverFiles, version: &str) -> Ve
     let hooks = [
         ("create-symlinks", links.collect::<Vec<_>>()),
         ("enable-cuda-compat", vec![newer]),
-        ("update-ldcache", folders.collect()),
+        (LOADER_HOOK, folders.collect()),
         ("disable-device-node-modification", Vec::new()),
         ("update-application-profile", Vec::new()),
     ];

@@ -147,7 +147,7 @@ fn common(
     ContainerEdits {
         // NVIDIA's container runtime, where it is the node's default, is told that there is nothing left to do.
         env: vec!["NVIDIA_VISIBLE_DEVICES=void".to_owned()],
-        device_nodes: control_nodes.iter().map(|path| path.into()).collect(),
+        device_nodes: control_nodes.iter().map(Into::into).collect(),
         mounts: driver::mounts(host_root, driver),
         hooks: driver::hooks(host_root, driver, version),
     }

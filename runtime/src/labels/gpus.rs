@@ -42,11 +42,13 @@ impl<'i> Models<'i> {
         if self.gpus.len() < 2 {
             return BTreeMap::new();
         }
-        let label = |(name, gpus): (&&str, &Vec<&GpuInfo>)| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for (name, gpus) in &self.gpus {
             let name = key_name("gpu-model.", &product::sanitise(name));
-            (format!("gpuc.dev/{name}"), gpus.len().to_string())
-        };
-        self.gpus.iter().map(label).collect()
+            *counts.entry(format!("gpuc.dev/{name}")).or_default() += gpus.len();
+        }
+        let label = |(key, count): (String, usize)| (key, count.to_string());
+        counts.into_iter().map(label).collect()
     }
 }
 

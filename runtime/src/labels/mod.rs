@@ -26,6 +26,10 @@ struct Labels(BTreeMap<String, String>);
 
 impl Labels {
     /// Sets one of NVIDIA's labels.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "numbers and texts are set alike, and a label is set once"
+    )]
     fn set(&mut self, name: &str, value: impl ToString) {
         let value = shortened(&value.to_string());
         self.0.insert(format!("nvidia.com/{name}"), value);
