@@ -2,7 +2,7 @@
 
 use gpuc_runtime::cdi::{Class, Spec, specs};
 use gpuc_schema::node_config::Extra;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::machines::*;
 
@@ -89,6 +89,7 @@ fn check_rules(spec: &Value) {
             assert!(env.as_str().unwrap().find('=').unwrap() > 0);
         }
         for node in each("deviceNodes") {
+            keys(&node, &["path", "hostPath"]);
             assert!(node["path"].as_str().unwrap().starts_with("/dev/"));
         }
         for mount in each("mounts") {
@@ -142,7 +143,7 @@ fn every_gpu_is_a_device_with_its_node() {
     assert_eq!(common["env"][0], "NVIDIA_VISIBLE_DEVICES=void");
     assert_eq!(common["deviceNodes"][0]["path"], "/dev/nvidiactl");
     let options = ["ro", "nosuid", "nodev", "rbind", "rprivate"];
-    assert_eq!(common["mounts"][0]["options"], serde_json::json!(options));
+    assert_eq!(common["mounts"][0]["options"], json!(options));
 }
 
 #[test]
@@ -177,20 +178,20 @@ fn hooks_are_called_as_the_toolkit_wants_it() {
         "--link",
         "libcuda.so.1::/usr/lib64/libcuda.so",
     ];
-    assert_eq!(args[0], serde_json::json!(links));
+    assert_eq!(args[0], json!(links));
     let compat = [
         "nvidia-cdi-hook",
         "enable-cuda-compat",
         "--host-driver-version=570.86.15",
     ];
-    assert_eq!(args[1], serde_json::json!(compat));
+    assert_eq!(args[1], json!(compat));
     let cache = [
         "nvidia-cdi-hook",
         "update-ldcache",
         "--folder",
         "/usr/lib64",
     ];
-    assert_eq!(args[2], serde_json::json!(cache));
+    assert_eq!(args[2], json!(cache));
 }
 
 #[test]
@@ -228,6 +229,20 @@ fn a_driver_elsewhere_is_mounted_from_there() {
         "/run/nvidia/driver/usr/lib64/libcuda.so.570.86.15"
     );
     assert_eq!(mount["containerPath"], "/usr/lib64/libcuda.so.570.86.15");
+}
+
+#[test]
+fn nodes_of_a_driver_container_are_found_below_its_root() {
+    let mut machine = machine(&[H100]).with_extras(&[Extra::Gds]);
+    machine.files.dev_root = "/run/nvidia/driver".to_owned();
+    let spec = gpu_spec(&machine, HOOKS);
+    let node = &spec["devices"][0]["containerEdits"]["deviceNodes"][0];
+    let wanted = json!({"path": "/dev/nvidia0", "hostPath": "/run/nvidia/driver/dev/nvidia0"});
+    assert_eq!(*node, wanted);
+    // Those of GPUDirect Storage are the host's.
+    let storage = serde_json::to_value(&of(&machine, HOOKS)[1].1).unwrap();
+    let node = &storage["devices"][0]["containerEdits"]["deviceNodes"][0];
+    assert_eq!(*node, json!({"path": "/dev/nvidia-fs0"}));
 }
 
 #[test]

@@ -126,6 +126,17 @@ fn the_kubelet_passes_nodes_where_it_is_told_to() {
 }
 
 #[test]
+fn nodes_of_a_driver_container_come_from_below_its_root() {
+    let mut machine = machine(&[H100]);
+    machine.config.pass_device_nodes = true;
+    machine.files.dev_root = "/run/nvidia/driver".to_owned();
+    let grant = gpus(&machine, &[&uuid(0)]).unwrap();
+    let last = grant.devices.last().unwrap();
+    assert_eq!(last.container_path, "/dev/nvidia0");
+    assert_eq!(last.host_path, "/run/nvidia/driver/dev/nvidia0");
+}
+
+#[test]
 fn a_mig_device_is_opened_by_its_gpu_and_two_capabilities() {
     let mut machine = machine(&[A100; 8]).cut("single", 7, &[A100_1G; 7]);
     machine.config.pass_device_nodes = true;

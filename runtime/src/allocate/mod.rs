@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_schema::node_config::{DeviceInjection, Extra, NodeSharing};
 
-pub use nodes::{capability_paths, part_nodes};
+pub use nodes::{Node, capability_paths, channel, driver_nodes, host_nodes, part_nodes};
 pub use refusal::Refusal;
 
 use crate::cdi;
@@ -105,7 +105,7 @@ pub fn allocate(state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, R
             driver_host_path,
             driver_container_path,
         } => {
-            grant.pass(&state.files.control_nodes);
+            grant.pass(&driver_nodes(&state.files, &state.files.control_nodes));
             for part in &parts {
                 grant.pass(&part_nodes(&state.files, *part)?);
             }
@@ -226,12 +226,12 @@ fn pass_nodes(state: &State, parts: &[Part<'_>], grant: &mut Grant) -> Result<()
     if !state.config.pass_device_nodes {
         return Ok(());
     }
-    grant.pass(&state.files.control_nodes);
+    grant.pass(&driver_nodes(&state.files, &state.files.control_nodes));
     for part in parts {
         grant.pass(&part_nodes(&state.files, *part)?);
     }
     if has_channel(state) {
-        grant.pass(&[nodes::CHANNEL.to_owned()]);
+        grant.pass(&nodes_of(&state.files, Extra::Imex));
     }
     Ok(())
 }
@@ -249,7 +249,7 @@ fn name_extras(state: &State, grant: &mut Grant) {
 }
 
 /// The extras that are wanted and there, with their device nodes, each once.
-fn extras(state: &State) -> Vec<(Extra, Vec<String>)> {
+fn extras(state: &State) -> Vec<(Extra, Vec<Node>)> {
     let wanted: BTreeSet<_> = state.config.extras.iter().copied().collect();
     let found = wanted
         .into_iter()
@@ -257,12 +257,12 @@ fn extras(state: &State) -> Vec<(Extra, Vec<String>)> {
     found.filter(|(_, nodes)| !nodes.is_empty()).collect()
 }
 
-fn nodes_of(files: &HostFiles, extra: Extra) -> Vec<String> {
+fn nodes_of(files: &HostFiles, extra: Extra) -> Vec<Node> {
     match extra {
-        Extra::Gdrcopy => files.gdrcopy_nodes.clone(),
-        Extra::Gds => files.gds_nodes.clone(),
-        Extra::Mofed => files.mofed_nodes.clone(),
-        Extra::Imex if files.imex_channels.contains(&0) => vec![nodes::CHANNEL.to_owned()],
+        Extra::Gdrcopy => driver_nodes(files, &files.gdrcopy_nodes),
+        Extra::Gds => host_nodes(&files.gds_nodes),
+        Extra::Mofed => host_nodes(&files.mofed_nodes),
+        Extra::Imex if files.imex_channels.contains(&0) => driver_nodes(files, &[channel(0)]),
         Extra::Imex => Vec::new(),
     }
 }
@@ -315,12 +315,12 @@ impl Grant {
         self.envs.insert(name.to_owned(), value.into());
     }
 
-    /// Passes device nodes under their own names.
-    fn pass(&mut self, paths: &[String]) {
-        for path in paths {
+    /// Passes device nodes: in the container they are where the driver's libraries look.
+    fn pass(&mut self, nodes: &[Node]) {
+        for node in nodes {
             let node = DeviceNode {
-                container_path: path.clone(),
-                host_path: path.clone(),
+                container_path: node.path.clone(),
+                host_path: node.host_path.clone(),
                 permissions: "rw".to_owned(),
             };
             if !self.devices.contains(&node) {

@@ -4,22 +4,51 @@ use super::Refusal;
 use crate::device::Part;
 use crate::host::HostFiles;
 
-/// The IMEX channel that containers get.
-pub(super) const CHANNEL: &str = "/dev/nvidia-caps-imex-channels/channel0";
+/// A device node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Where the driver's libraries look for it.
+    pub path: String,
+    /// Where the host has it.
+    pub host_path: String,
+}
 
-/// The device nodes of a part, by their path on the host: the GPU, and for a MIG device what opens its two instances.
-pub fn part_nodes(files: &HostFiles, part: Part<'_>) -> Result<Vec<String>, Refusal> {
-    let mut nodes = vec![format!("/dev/nvidia{}", part.gpu().minor)];
-    for path in capability_paths(part) {
-        let Some(minor) = files.mig_minors.get(&path) else {
+/// An IMEX channel, by its path in the driver's root.
+pub fn channel(number: u32) -> String {
+    format!("/dev/nvidia-caps-imex-channels/channel{number}")
+}
+
+/// Nodes that the driver made.
+pub fn driver_nodes(files: &HostFiles, paths: &[String]) -> Vec<Node> {
+    let node = |path: &String| Node {
+        path: path.clone(),
+        host_path: files.on_host(path),
+    };
+    paths.iter().map(node).collect()
+}
+
+/// Nodes that are in the host's own `/dev`, whoever made the driver's.
+pub fn host_nodes(paths: &[String]) -> Vec<Node> {
+    let node = |path: &String| Node {
+        path: path.clone(),
+        host_path: path.clone(),
+    };
+    paths.iter().map(node).collect()
+}
+
+/// The device nodes of a part: the GPU, and for a MIG device what opens its two instances.
+pub fn part_nodes(files: &HostFiles, part: Part<'_>) -> Result<Vec<Node>, Refusal> {
+    let mut paths = vec![format!("/dev/nvidia{}", part.gpu().minor)];
+    for capability in capability_paths(part) {
+        let Some(minor) = files.mig_minors.get(&capability) else {
             return Err(Refusal::NoCapability {
                 part: part.uuid().to_owned(),
-                path,
+                path: capability,
             });
         };
-        nodes.push(format!("/dev/nvidia-caps/nvidia-cap{minor}"));
+        paths.push(format!("/dev/nvidia-caps/nvidia-cap{minor}"));
     }
-    Ok(nodes)
+    Ok(driver_nodes(files, &paths))
 }
 
 /// The capabilities of a MIG device, as `/proc/driver/nvidia-caps/mig-minors` calls them: its GPU instance and its

@@ -12,7 +12,7 @@ use gpuc_schema::node_config::NodeConfig;
 
 pub use spec::{ContainerEdits, Device, DeviceNode, Hook, Mount, Spec};
 
-use crate::allocate::part_nodes;
+use crate::allocate::{Node, channel, driver_nodes, host_nodes, part_nodes};
 use crate::device::{Gpu, Inventory, Part};
 use crate::driver_files::DriverFiles;
 use crate::host::HostFiles;
@@ -84,19 +84,19 @@ pub fn specs(
     driver: &DriverFiles,
 ) -> Vec<(Class, Spec)> {
     let host_root = Path::new(&config.driver.host_root);
-    let everything = |nodes: &[String]| vec![Device::new(ALL, nodes)];
+    let everything = |nodes: Vec<Node>| vec![Device::new(ALL, &nodes)];
     let devices = |class: Class| match class {
         Class::Gpu => gpus(inventory, files),
         Class::ImexChannel => channels(files),
-        Class::Gdrcopy => everything(&files.gdrcopy_nodes),
+        Class::Gdrcopy => everything(driver_nodes(files, &files.gdrcopy_nodes)),
         Class::Gds => {
-            let mut devices = everything(&files.gds_nodes);
+            let mut devices = everything(host_nodes(&files.gds_nodes));
             for device in &mut devices {
                 device.container_edits.mounts = driver::storage_mounts(host_root, driver);
             }
             devices
         }
-        Class::Mofed => everything(&files.mofed_nodes),
+        Class::Mofed => everything(host_nodes(&files.mofed_nodes)),
     };
     let spec = |class: Class| {
         let mut devices = devices(class);
@@ -107,7 +107,7 @@ pub fn specs(
         let edits = match class {
             Class::Gpu => {
                 let version = &inventory.driver.version;
-                common(&files.control_nodes, host_root, driver, version)
+                common(files, host_root, driver, version)
             }
             _ => ContainerEdits::default(),
         };
@@ -130,20 +130,21 @@ fn gpus(inventory: &Inventory, files: &HostFiles) -> Vec<Device> {
 }
 
 fn channels(files: &HostFiles) -> Vec<Device> {
-    let device = |channel: &u32| {
-        let node = format!("/dev/nvidia-caps-imex-channels/channel{channel}");
-        Device::new(&channel.to_string(), &[node])
+    let device = |number: &u32| {
+        let nodes = driver_nodes(files, &[channel(*number)]);
+        Device::new(&number.to_string(), &nodes)
     };
     files.imex_channels.iter().map(device).collect()
 }
 
 /// What every container with a GPU gets.
 fn common(
-    control_nodes: &[String],
+    files: &HostFiles,
     host_root: &Path,
     driver: &DriverFiles,
     version: &str,
 ) -> ContainerEdits {
+    let control_nodes = driver_nodes(files, &files.control_nodes);
     ContainerEdits {
         // NVIDIA's container runtime, where it is the node's default, is told that there is nothing left to do.
         env: vec!["NVIDIA_VISIBLE_DEVICES=void".to_owned()],

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use crate::allocate::Node;
+
 /// The version of the format. 0.5.0 is the first that lets a device's name begin with a digit, as an IMEX channel's
-/// does; nothing here is younger, so that old container runtimes read it too.
+/// does, and a node have another path on the host; nothing here is younger, so that old container runtimes read it too.
 const VERSION: &str = "0.5.0";
 
 /// A spec: the devices of one kind.
@@ -48,11 +50,15 @@ pub struct ContainerEdits {
     pub hooks: Vec<Hook>,
 }
 
-/// A device node, under the same path on the host and in the container.
+/// A device node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DeviceNode {
-    /// The path.
+    /// In the container.
     pub path: String,
+    /// On the host, where that is another path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_path: Option<String>,
 }
 
 /// A file or folder of the host.
@@ -93,7 +99,7 @@ impl Spec {
 
 impl Device {
     /// A device that is these nodes.
-    pub(super) fn new(name: &str, nodes: &[String]) -> Self {
+    pub(super) fn new(name: &str, nodes: &[Node]) -> Self {
         let device_nodes = nodes.iter().map(DeviceNode::from).collect();
         Self {
             name: name.to_owned(),
@@ -105,8 +111,12 @@ impl Device {
     }
 }
 
-impl From<&String> for DeviceNode {
-    fn from(path: &String) -> Self {
-        Self { path: path.clone() }
+impl From<&Node> for DeviceNode {
+    fn from(node: &Node) -> Self {
+        let elsewhere = node.host_path != node.path;
+        Self {
+            path: node.path.clone(),
+            host_path: elsewhere.then(|| node.host_path.clone()),
+        }
     }
 }
