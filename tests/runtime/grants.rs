@@ -268,6 +268,9 @@ fn mps_gives_pipes_memory_and_a_share_for_each_share() {
     let two = gpus(&machine, &[&one, &format!("{}::3", uuid(0))]).unwrap();
     assert_eq!(two.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "50");
     assert_eq!(two.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], "0=11517M");
+    let three = [&one, &format!("{}::3", uuid(0)), &format!("{}::1", uuid(1))];
+    let three = gpus(&machine, &three.map(String::as_str)).unwrap();
+    assert_eq!(three.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "25");
     let both = gpus(&machine, &[&one, &format!("{}::3", uuid(1))]).unwrap();
     assert_eq!(both.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "25");
     let limit = &both.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"];
@@ -349,6 +352,8 @@ fn more_than_one_share_is_refused_where_that_is_wanted() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Whatever a kubelet sends, it gets an answer, and one that names exactly what was asked for.
     #[test]
     fn every_request_has_an_answer(picks in prop::collection::vec(0_usize..18, 0..6)) {

@@ -146,6 +146,9 @@ mod tests {
         let mut circle = config.clone();
         circle[0x61] = 0x60;
         assert_eq!(vgpu_host(&circle), None);
+        let mut endless = config;
+        endless[0xd6] = 0;
+        assert_eq!(vgpu_host(&endless), None);
     }
 
     #[test]
