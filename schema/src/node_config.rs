@@ -31,6 +31,10 @@ pub struct NodeConfig {
     pub driver: Driver,
     /// How a container gets its devices.
     pub devices: DeviceInjection,
+    /// Whether the kubelet is given the device nodes as well, where the container runtime takes a variable or mounts:
+    /// a container then keeps its GPUs when systemd or the kubelet's CPU manager rewrites its device rules.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pass_device_nodes: bool,
     /// How containers share GPUs.
     pub sharing: NodeSharing,
     /// The resources to advertise, and how many of each a node has when all is well.
@@ -176,10 +180,17 @@ pub struct Driver {
 pub enum DeviceInjection {
     /// The container runtime on the node reads `NVIDIA_VISIBLE_DEVICES`.
     EnvironmentVariable,
+    /// The container runtime on the node reads the names of mounts below `/var/run/nvidia-container-devices`, which a
+    /// pod cannot forge as it can a variable (`accept-nvidia-visible-devices-as-volume-mounts`).
+    VolumeMounts,
     /// The container runtime on the node reads CDI specs, which the runtime writes to this folder.
     Cdi {
         /// The folder, on the host and in the runtime's container.
         spec_dir: String,
+        /// Whether containers name their devices in annotations, for a kubelet or container runtime that does not know
+        /// the CDI field of the kubelet's API (before Kubernetes 1.29 or containerd 1.7).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        annotations: bool,
     },
     /// No NVIDIA container runtime is there: the kubelet passes device nodes and mounts the driver.
     DeviceNodes {

@@ -38,6 +38,7 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
             container_root: DRIVER_ROOT.to_owned(),
         },
         devices: devices(os.injection),
+        pass_device_nodes: false,
         sharing: sharing(cluster, pool),
         resources: pool
             .offers
@@ -65,6 +66,7 @@ fn devices(injection: Injection) -> DeviceInjection {
         Injection::EnvironmentVariable => DeviceInjection::EnvironmentVariable,
         Injection::Cdi => DeviceInjection::Cdi {
             spec_dir: CDI_DIR.to_owned(),
+            annotations: false,
         },
         Injection::DeviceNodes { host, container } => DeviceInjection::DeviceNodes {
             driver_host_path: host.to_owned(),

@@ -1,8 +1,13 @@
 //! What the daemon finds in the node's files: device nodes, MIG's capabilities, sockets of helpers.
 
+mod pci;
+mod read;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+pub use pci::{PciFacts, VgpuHost, sysfs_id};
 
 /// Where the daemon looks. In a container the host's folders are mounted; in a test they are made up.
 #[derive(Clone, Debug)]
@@ -20,21 +25,33 @@ pub struct Roots {
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFiles {
-    /// Device nodes that every container with a GPU needs, by path on the host: `/dev/nvidiactl`, `/dev/nvidia-uvm`.
+    /// The folder on the host in whose `/dev` the driver's device nodes are: `/run/nvidia/driver`, where a driver
+    /// container made them; empty where that is the host's own.
+    pub dev_root: String,
+    /// Device nodes that every container with a GPU needs, by path in `dev_root`: `/dev/nvidiactl`, `/dev/nvidia-uvm`.
     pub control_nodes: Vec<String>,
     /// The minor numbers of MIG's capabilities, by their path in `/proc/driver/nvidia-caps/mig-minors`: `gpu0/gi1/access`
     /// and `gpu0/gi1/ci0/access`.
     pub mig_minors: BTreeMap<String, u32>,
     /// The IMEX channels in `/dev/nvidia-caps-imex-channels`.
     pub imex_channels: Vec<u32>,
-    /// Device nodes of GDRCopy, GPUDirect Storage and Mellanox, by path on the host.
+    /// GDRCopy's device node, by path in `dev_root`: `/dev/gdrdrv`.
     pub gdrcopy_nodes: Vec<String>,
-    /// `/dev/nvidia-fs*`.
+    /// Device nodes of GPUDirect Storage in the host's own `/dev`: `/dev/nvidia-fs0`.
     pub gds_nodes: Vec<String>,
-    /// `/dev/infiniband/*`.
+    /// Device nodes of network cards in the host's own `/dev`: `/dev/infiniband/uverbs0`.
     pub mofed_nodes: Vec<String>,
     /// What the machine is called (`/sys/class/dmi/id/product_name`), as it stands there.
     pub machine: Option<String>,
+    /// What the PCI bus says of the GPUs, by the id that the driver gives them.
+    pub pci: BTreeMap<String, PciFacts>,
+}
+
+impl HostFiles {
+    /// Where the host has one of the driver's device nodes.
+    pub fn on_host(&self, node: &str) -> String {
+        format!("{}{node}", self.dev_root)
+    }
 }
 
 impl HostFiles {

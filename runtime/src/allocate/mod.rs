@@ -1,0 +1,340 @@
+//! Which devices a container gets, and how: the answer to the kubelet.
+//!
+//! The contents are those of NVIDIA/k8s-device-plugin v0.20.0 (commit 1b826acc, `internal/plugin/server.go`, read and
+//! measured 2026-11), so that container runtimes and pods need not know who answers.
+
+mod mps;
+mod nodes;
+mod refusal;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpuc_schema::node_config::{DeviceInjection, Extra, NodeSharing};
+
+pub use nodes::{Node, capability_paths, channel, driver_nodes, host_nodes, part_nodes};
+pub use refusal::Refusal;
+
+use crate::cdi;
+use crate::device::{Gpu, Offer, Part, Share};
+use crate::host::HostFiles;
+use crate::state::State;
+
+/// What one container gets, in the words of the kubelet's API.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Grant {
+    /// Environment variables.
+    pub envs: BTreeMap<String, String>,
+    /// Files and folders of the host.
+    pub mounts: Vec<Mount>,
+    /// Device nodes.
+    pub devices: Vec<DeviceNode>,
+    /// Annotations of the container, for the container runtime.
+    pub annotations: BTreeMap<String, String>,
+    /// Qualified names of CDI devices.
+    pub cdi_devices: Vec<String>,
+}
+
+/// A file or folder of the host.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mount {
+    /// In the container.
+    pub container_path: String,
+    /// On the host.
+    pub host_path: String,
+    /// Whether the container only reads it.
+    pub read_only: bool,
+}
+
+/// A device node.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceNode {
+    /// In the container.
+    pub container_path: String,
+    /// On the host.
+    pub host_path: String,
+    /// `rw`, or `rwm` with the right to make it.
+    pub permissions: String,
+}
+
+/// The variable that NVIDIA's container runtime reads.
+const VISIBLE_DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
+
+/// Where NVIDIA's container runtime looks for mounts whose names are devices.
+const MOUNTED_DEVICES: &str = "/var/run/nvidia-container-devices";
+
+/// What a container gets that was given these shares of an offer. Everything is looked up in the state; no driver is
+/// asked.
+pub fn allocate(state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, Refusal> {
+    let shares = check(state, offer, ids)?;
+    let parts = parts(state, offer, &shares)?;
+    let mut grant = Grant::default();
+    mps::grant(state, offer, &shares, &mut grant);
+    match &state.config.devices {
+        DeviceInjection::EnvironmentVariable => {
+            let uuids: Vec<_> = parts.iter().map(|part| part.uuid()).collect();
+            grant.env(VISIBLE_DEVICES, uuids.join(","));
+            if has_channel(state) {
+                grant.env("NVIDIA_IMEX_CHANNELS", "0");
+            }
+            pass_nodes(state, &parts, &mut grant)?;
+            name_extras(state, &mut grant);
+        }
+        DeviceInjection::VolumeMounts => {
+            grant.env(VISIBLE_DEVICES, MOUNTED_DEVICES);
+            for part in &parts {
+                grant.name_by_mount(part.uuid());
+            }
+            if has_channel(state) {
+                grant.name_by_mount("imex/0");
+            }
+            pass_nodes(state, &parts, &mut grant)?;
+            name_extras(state, &mut grant);
+        }
+        DeviceInjection::Cdi { annotations, .. } => {
+            let names = qualified_names(state, &parts);
+            if *annotations {
+                grant.annotations = annotation(offer, &names);
+            } else {
+                grant.cdi_devices = names;
+            }
+        }
+        DeviceInjection::DeviceNodes {
+            driver_host_path,
+            driver_container_path,
+        } => {
+            grant.pass(&driver_nodes(&state.files, &state.files.control_nodes));
+            for part in &parts {
+                grant.pass(&part_nodes(&state.files, *part)?);
+            }
+            for (_, nodes) in extras(state) {
+                grant.pass(&nodes);
+            }
+            // Images for such nodes name the folder in their own PATH and LD_LIBRARY_PATH. Setting these here would
+            // take away what an image has there, so GKE's plugin does not do it either.
+            grant.mounts.push(Mount {
+                container_path: driver_container_path.clone(),
+                host_path: driver_host_path.clone(),
+                read_only: true,
+            });
+        }
+    }
+    Ok(grant)
+}
+
+/// The shares that are asked for, in the order of the offer, which does not depend on the kubelet's.
+fn check<'o>(state: &State, offer: &'o Offer, ids: &[String]) -> Result<Vec<&'o Share>, Refusal> {
+    let resource = || offer.resource.clone();
+    if ids.is_empty() {
+        return Err(Refusal::Empty {
+            resource: resource(),
+        });
+    }
+    let mut wanted = BTreeSet::new();
+    let repeated: Vec<_> = ids
+        .iter()
+        .filter(|id| !wanted.insert(id.as_str()))
+        .collect();
+    let shares: Vec<_> = offer
+        .shares
+        .iter()
+        .filter(|share| wanted.remove(share.id.as_str()))
+        .collect();
+    if !wanted.is_empty() {
+        return Err(Refusal::Unknown {
+            resource: resource(),
+            ids: wanted.into_iter().map(str::to_owned).collect(),
+        });
+    }
+    if !repeated.is_empty() {
+        return Err(Refusal::Repeated {
+            resource: resource(),
+            ids: repeated.into_iter().cloned().collect(),
+        });
+    }
+    if offer.replicas > 1 && shares.len() > 1 && refuses_more_than_one(&state.config.sharing) {
+        return Err(Refusal::MoreThanOne {
+            resource: resource(),
+            asked: shares.len(),
+        });
+    }
+    let unwell: Vec<_> = shares
+        .iter()
+        .filter_map(|share| Some((share.id.clone(), trouble(state, share)?)))
+        .collect();
+    if !unwell.is_empty() {
+        return Err(Refusal::Unwell {
+            resource: resource(),
+            ids: unwell,
+        });
+    }
+    Ok(shares)
+}
+
+/// Why a share must not be used: what health knows, and a GPU that does not answer even where health has not heard yet.
+fn trouble(state: &State, share: &Share) -> Option<String> {
+    if let Some(reason) = state.trouble(share) {
+        return Some(reason.to_owned());
+    }
+    match state.inventory.gpu(share.gpu) {
+        Some(Gpu::Silent { error, .. }) => Some(error.to_string()),
+        Some(Gpu::Known { .. }) => None,
+        None => Some("the GPU is gone".to_owned()),
+    }
+}
+
+fn refuses_more_than_one(sharing: &NodeSharing) -> bool {
+    match sharing {
+        NodeSharing::TimeSlicing {
+            refuse_more_than_one,
+            ..
+        }
+        | NodeSharing::Mps {
+            refuse_more_than_one,
+            ..
+        } => *refuse_more_than_one,
+        NodeSharing::Exclusive | NodeSharing::Mig { .. } => false,
+    }
+}
+
+/// The GPUs and MIG devices behind shares, each once.
+fn parts<'s>(state: &'s State, offer: &Offer, shares: &[&Share]) -> Result<Vec<Part<'s>>, Refusal> {
+    let mut seen = BTreeSet::new();
+    let (mut parts, mut gone) = (Vec::new(), Vec::new());
+    for share in shares {
+        if !seen.insert(share.part.as_str()) {
+            continue;
+        }
+        match state.inventory.part(&share.part) {
+            Some(part) => parts.push(part),
+            None => gone.push(share.id.clone()),
+        }
+    }
+    if gone.is_empty() {
+        return Ok(parts);
+    }
+    Err(Refusal::Unknown {
+        resource: offer.resource.clone(),
+        ids: gone,
+    })
+}
+
+/// The device nodes as well, where that is wanted.
+fn pass_nodes(state: &State, parts: &[Part<'_>], grant: &mut Grant) -> Result<(), Refusal> {
+    if !state.config.pass_device_nodes {
+        return Ok(());
+    }
+    grant.pass(&driver_nodes(&state.files, &state.files.control_nodes));
+    for part in parts {
+        grant.pass(&part_nodes(&state.files, *part)?);
+    }
+    if has_channel(state) {
+        grant.pass(&nodes_of(&state.files, Extra::Imex));
+    }
+    Ok(())
+}
+
+/// What NVIDIA's container runtime adds when a variable asks for it.
+fn name_extras(state: &State, grant: &mut Grant) {
+    for (extra, _) in extras(state) {
+        match extra {
+            Extra::Gdrcopy => grant.env("NVIDIA_GDRCOPY", "enabled"),
+            Extra::Gds => grant.env("NVIDIA_GDS", "enabled"),
+            Extra::Mofed => grant.env("NVIDIA_MOFED", "enabled"),
+            Extra::Imex => {}
+        }
+    }
+}
+
+/// The extras that are wanted and there, with their device nodes, each once.
+fn extras(state: &State) -> Vec<(Extra, Vec<Node>)> {
+    let wanted: BTreeSet<_> = state.config.extras.iter().copied().collect();
+    let found = wanted
+        .into_iter()
+        .map(|extra| (extra, nodes_of(&state.files, extra)));
+    found.filter(|(_, nodes)| !nodes.is_empty()).collect()
+}
+
+fn nodes_of(files: &HostFiles, extra: Extra) -> Vec<Node> {
+    match extra {
+        Extra::Gdrcopy => driver_nodes(files, &files.gdrcopy_nodes),
+        Extra::Gds => host_nodes(&files.gds_nodes),
+        Extra::Mofed => host_nodes(&files.mofed_nodes),
+        Extra::Imex if files.imex_channels.contains(&0) => driver_nodes(files, &[channel(0)]),
+        Extra::Imex => Vec::new(),
+    }
+}
+
+fn has_channel(state: &State) -> bool {
+    extras(state).iter().any(|(extra, _)| *extra == Extra::Imex)
+}
+
+/// The CDI names of everything, GPUs first.
+fn qualified_names(state: &State, parts: &[Part<'_>]) -> Vec<String> {
+    let mut names: Vec<_> = parts
+        .iter()
+        .map(|part| cdi::qualified(cdi::Class::Gpu, part.uuid()))
+        .collect();
+    for (extra, _) in extras(state) {
+        names.push(match extra {
+            Extra::Gdrcopy => cdi::qualified(cdi::Class::Gdrcopy, cdi::ALL),
+            Extra::Gds => cdi::qualified(cdi::Class::Gds, cdi::ALL),
+            Extra::Mofed => cdi::qualified(cdi::Class::Mofed, cdi::ALL),
+            Extra::Imex => cdi::qualified(cdi::Class::ImexChannel, "0"),
+        });
+    }
+    names
+}
+
+/// The annotation that names CDI devices. A container may get several, one for each resource, so the key must differ
+/// from one to the next. NVIDIA's plugin makes it of a random number; here it is a digest of what is named, so that the
+/// same question has the same answer.
+fn annotation(offer: &Offer, names: &[String]) -> BTreeMap<String, String> {
+    let names = names.join(",");
+    let digest = digest([offer.resource.as_str(), &names]);
+    let key = format!("cdi.k8s.io/nvidia-device-plugin_{digest:032x}");
+    BTreeMap::from([(key, names)])
+}
+
+/// FNV-1a with 128 bits (RFC 9923): no secret hangs on it, and it is the same on every machine.
+fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
+    let step = |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(PRIME);
+    // A byte that no text has keeps the texts apart.
+    let bytes = texts
+        .into_iter()
+        .flat_map(|text| text.bytes().chain([0xff]));
+    bytes.fold(BASIS, step)
+}
+
+impl Grant {
+    fn env(&mut self, name: &str, value: impl Into<String>) {
+        self.envs.insert(name.to_owned(), value.into());
+    }
+
+    /// Passes device nodes: in the container they are where the driver's libraries look.
+    fn pass(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            let node = DeviceNode {
+                container_path: node.path.clone(),
+                host_path: node.host_path.clone(),
+                permissions: "rw".to_owned(),
+            };
+            if !self.devices.contains(&node) {
+                self.devices.push(node);
+            }
+        }
+    }
+
+    /// Names a device by a mount of nothing.
+    fn name_by_mount(&mut self, name: &str) {
+        self.mounts.push(Mount {
+            container_path: format!("{MOUNTED_DEVICES}/{name}"),
+            host_path: "/dev/null".to_owned(),
+            read_only: false,
+        });
+    }
+}

@@ -1,0 +1,61 @@
+//! What a container needs to reach the control daemon of the Multi-Process Service.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::node_config::NodeSharing;
+
+use super::{Grant, Mount};
+use crate::device::{Offer, Share};
+use crate::state::State;
+
+/// Adds the daemon's pipes and shared memory, and the container's share of processors and memory.
+///
+/// Paths and the first variable are those of NVIDIA/k8s-device-plugin v0.20.0. The limits are the daemon's there, and
+/// the same however many shares a container asked for. Here they are those of GKE's plugin
+/// (GoogleCloudPlatform/container-engine-accelerators@992db812): a container's share times the number of shares it
+/// has. A client's limit can only be tighter than the daemon's default (docs.nvidia.com/deploy/mps, read 2026-11), so
+/// two shares give twice as much only where the daemon's own default leaves room for it.
+pub(super) fn grant(state: &State, offer: &Offer, shares: &[&Share], grant: &mut Grant) {
+    let NodeSharing::Mps { root, .. } = &state.config.sharing else {
+        return;
+    };
+    let pipe = format!("/mps/{}/pipe", offer.resource);
+    grant.env("CUDA_MPS_PIPE_DIRECTORY", pipe.clone());
+    let mount = |host_path: String, container_path: String| Mount {
+        container_path,
+        host_path,
+        read_only: false,
+    };
+    let root = root.trim_end_matches('/');
+    let host_pipe = format!("{root}/{}/pipe", offer.resource);
+    grant.mounts.push(mount(host_pipe, pipe));
+    let memory = mount(format!("{root}/shm"), "/dev/shm".to_owned());
+    grant.mounts.push(memory);
+    if offer.replicas > 1 {
+        limit(state, offer.replicas, shares, grant);
+    }
+}
+
+/// A container with shares of several GPUs gets the least of what it has on any: the percentage is one for all GPUs,
+/// and which of them CUDA will count as the first is not known here.
+fn limit(state: &State, replicas: u32, shares: &[&Share], grant: &mut Grant) {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for share in shares {
+        *counts.entry(&share.part).or_default() += 1;
+    }
+    let replicas = u64::from(replicas);
+    let least = counts.values().min().copied().unwrap_or(1);
+    let percentage = (100 * least / replicas).clamp(1, 100);
+    grant.env("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", percentage.to_string());
+    let memory = |(part, count): (&&str, &u64)| {
+        let bytes = state.inventory.part(part)?.gpu().memory_bytes?;
+        Some((bytes >> 20) * count / replicas)
+    };
+    let memories: Option<Vec<_>> = counts.iter().map(memory).collect();
+    if let Some(least) = memories.and_then(|all| all.into_iter().min()) {
+        let limits: Vec<_> = (0..counts.len())
+            .map(|ordinal| format!("{ordinal}={least}M"))
+            .collect();
+        grant.env("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", limits.join(","));
+    }
+}

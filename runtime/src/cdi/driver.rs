@@ -1,0 +1,141 @@
+//! The driver's own files in a container: what is mounted, and what makes the loader find it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::{Hook, Mount};
+use crate::driver_files::{DriverFiles, Library};
+
+/// Libraries, programs, firmware and settings.
+const FILE: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate"];
+
+/// Sockets, which nobody has to run.
+const SOCKET: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate", "noexec"];
+
+/// The hook that gives libraries the names that they call themselves.
+const LOADER_HOOK: &str = "update-ldcache";
+
+/// Names that programs load and that ldconfig does not make, since they are not what a library calls itself.
+const EXTRA_LINKS: &[(&str, &str, &str)] = &[
+    ("libcuda.so.", "libcuda.so.1", "libcuda.so"),
+    (
+        "libnvidia-opticalflow.so.",
+        "libnvidia-opticalflow.so.1",
+        "libnvidia-opticalflow.so",
+    ),
+];
+
+/// The driver's files, under the paths that they have below its root.
+///
+/// A loader asks for `libcuda.so.1`, the file is called `libcuda.so.570.86.15`. NVIDIA's hooks make the names between;
+/// where they are not installed, the file is mounted under each of its names.
+pub(super) fn mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
+    let mut mounts = Vec::new();
+    let hook = driver.hook.as_ref();
+    let named_by_hook = hook.is_some_and(|hook| hook.hooks.iter().any(|hook| hook == LOADER_HOOK));
+    for library in &driver.libraries {
+        mounts.push(mount(host_root, &library.path, &library.path, FILE));
+        if !named_by_hook {
+            for link in &library.links {
+                mounts.push(mount(host_root, &library.path, link, FILE));
+            }
+        }
+    }
+    let rest = [&driver.programs, &driver.firmware, &driver.settings];
+    for path in rest.into_iter().flatten() {
+        mounts.push(mount(host_root, path, path, FILE));
+    }
+    for path in &driver.sockets {
+        mounts.push(mount(host_root, path, path, SOCKET));
+    }
+    mounts
+}
+
+/// What GPUDirect Storage reads.
+pub(super) fn storage_mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
+    let paths = driver.storage.iter();
+    paths
+        .map(|path| mount(host_root, path, path, FILE))
+        .collect()
+}
+
+/// The hooks of NVIDIA's container toolkit that the installed one has.
+pub(super) fn hooks(host_root: &Path, driver: &DriverFiles, version: &str) -> Vec<Hook> {
+    let Some(program) = &driver.hook else {
+        return Vec::new();
+    };
+    let links = links(&driver.libraries);
+    let links = links
+        .into_iter()
+        .flat_map(|link| ["--link".to_owned(), link]);
+    let folders: BTreeSet<_> = driver
+        .libraries
+        .iter()
+        .filter_map(|library| library.path.rsplit_once('/'))
+        .map(|(folder, _)| folder)
+        .collect();
+    let folders = folders
+        .into_iter()
+        .flat_map(|folder| ["--folder".to_owned(), folder.to_owned()]);
+    let newer = format!("--host-driver-version={version}");
+    let hooks = [
+        ("create-symlinks", links.collect::<Vec<_>>()),
+        ("enable-cuda-compat", vec![newer]),
+        (LOADER_HOOK, folders.collect()),
+        ("disable-device-node-modification", Vec::new()),
+        ("update-application-profile", Vec::new()),
+    ];
+    let path = on_host(host_root, &program.path);
+    let name = program.path.rsplit('/').next().unwrap_or_default();
+    let hook = |(hook, words): (&str, Vec<String>)| {
+        let useless = hook == "create-symlinks" && words.is_empty();
+        if useless || !program.hooks.iter().any(|known| known == hook) {
+            return None;
+        }
+        let mut args = vec![name.to_owned()];
+        if name == "nvidia-ctk" {
+            args.push("hook".to_owned());
+        }
+        args.push(hook.to_owned());
+        args.extend(words);
+        Some(Hook {
+            hook_name: "createContainer",
+            path: path.clone(),
+            args,
+        })
+    };
+    hooks.into_iter().filter_map(hook).collect()
+}
+
+/// Links as the hook takes them: `target::link`.
+fn links(libraries: &[Library]) -> Vec<String> {
+    let mut links = BTreeSet::new();
+    for library in libraries {
+        let Some((folder, file)) = library.path.rsplit_once('/') else {
+            continue;
+        };
+        for (start, target, link) in EXTRA_LINKS {
+            if file.starts_with(start) {
+                links.insert(format!("{target}::{folder}/{link}"));
+            }
+        }
+        if file.starts_with("libGLX_nvidia.so.") {
+            links.insert(format!("{file}::{folder}/libGLX_indirect.so.0"));
+        }
+    }
+    links.into_iter().collect()
+}
+
+fn mount(host_root: &Path, from: &str, to: &str, options: &[&'static str]) -> Mount {
+    Mount {
+        host_path: on_host(host_root, from),
+        container_path: to.to_owned(),
+        options: options.to_vec(),
+    }
+}
+
+/// A path below the driver's root as the host has it.
+fn on_host(host_root: &Path, path: &str) -> String {
+    let below = path.trim_start_matches('/');
+    host_root.join(below).to_string_lossy().into_owned()
+}

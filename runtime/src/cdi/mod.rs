@@ -1,0 +1,155 @@
+//! What a container runtime has to know of the node's devices: specs of the Container Device Interface.
+//!
+//! Contents follow the spec that NVIDIA/k8s-device-plugin v0.20.0 writes (measured 2026-11) and `pkg/nvcdi` of
+//! NVIDIA/nvidia-container-toolkit (read 2026-11): names, nodes, mount options, the variable and the hooks.
+
+mod driver;
+mod spec;
+
+use std::path::Path;
+
+use gpuc_schema::node_config::NodeConfig;
+
+pub use spec::{ContainerEdits, Device, DeviceNode, Hook, Mount, Spec};
+
+use crate::allocate::{Node, channel, driver_nodes, host_nodes, part_nodes};
+use crate::device::{Gpu, Inventory, Part};
+use crate::driver_files::DriverFiles;
+use crate::host::HostFiles;
+
+/// Who makes the devices. It is NVIDIA's name, since pods and operators' rules know it.
+pub const VENDOR: &str = "k8s.device-plugin.nvidia.com";
+
+/// The device that stands for everything of its class.
+pub const ALL: &str = "all";
+
+/// The kinds of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// GPUs and MIG devices, by UUID.
+    Gpu,
+    /// IMEX channels, by number.
+    ImexChannel,
+    /// GDRCopy.
+    Gdrcopy,
+    /// GPUDirect Storage.
+    Gds,
+    /// Mellanox network cards.
+    Mofed,
+}
+
+impl Class {
+    /// Every class.
+    pub const EACH: [Self; 5] = [
+        Self::Gpu,
+        Self::ImexChannel,
+        Self::Gdrcopy,
+        Self::Gds,
+        Self::Mofed,
+    ];
+
+    /// The part of a device's name behind the vendor.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gpu => "gpu",
+            Self::ImexChannel => "imex-channel",
+            Self::Gdrcopy => "gdrcopy",
+            Self::Gds => "gds",
+            Self::Mofed => "mofed",
+        }
+    }
+
+    /// `k8s.device-plugin.nvidia.com/gpu`.
+    pub fn kind(self) -> String {
+        format!("{VENDOR}/{}", self.name())
+    }
+
+    /// The file that its spec is in.
+    pub fn file_name(self) -> String {
+        format!("{VENDOR}-{}.json", self.name())
+    }
+}
+
+/// The full name of a device: `k8s.device-plugin.nvidia.com/gpu=GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c`.
+pub fn qualified(class: Class, device: &str) -> String {
+    format!("{}={device}", class.kind())
+}
+
+/// The specs of a node, one for each class that has devices there. A MIG device whose capabilities nobody knows is left
+/// out, and so is a GPU that never answered.
+pub fn specs(
+    config: &NodeConfig,
+    inventory: &Inventory,
+    files: &HostFiles,
+    driver: &DriverFiles,
+) -> Vec<(Class, Spec)> {
+    let host_root = Path::new(&config.driver.host_root);
+    let everything = |nodes: Vec<Node>| vec![Device::new(ALL, &nodes)];
+    let devices = |class: Class| match class {
+        Class::Gpu => gpus(inventory, files),
+        Class::ImexChannel => channels(files),
+        Class::Gdrcopy => everything(driver_nodes(files, &files.gdrcopy_nodes)),
+        Class::Gds => {
+            let mut devices = everything(host_nodes(&files.gds_nodes));
+            for device in &mut devices {
+                device.container_edits.mounts = driver::storage_mounts(host_root, driver);
+            }
+            devices
+        }
+        Class::Mofed => everything(host_nodes(&files.mofed_nodes)),
+    };
+    let spec = |class: Class| {
+        let mut devices = devices(class);
+        devices.retain(|device| !device.container_edits.device_nodes.is_empty());
+        if devices.is_empty() {
+            return None;
+        }
+        let edits = match class {
+            Class::Gpu => {
+                let version = &inventory.driver.version;
+                common(files, host_root, driver, version)
+            }
+            _ => ContainerEdits::default(),
+        };
+        Some((class, Spec::new(class.kind(), devices, edits)))
+    };
+    Class::EACH.into_iter().filter_map(spec).collect()
+}
+
+/// Whole GPUs and MIG devices, in the order of the driver.
+fn gpus(inventory: &Inventory, files: &HostFiles) -> Vec<Device> {
+    let parts = inventory.gpus.iter().filter_map(Gpu::info).flat_map(|gpu| {
+        let slices = gpu.slices.iter().map(move |slice| Part::Slice(gpu, slice));
+        std::iter::once(Part::Whole(gpu)).chain(slices)
+    });
+    let device = |part: Part<'_>| {
+        let nodes = part_nodes(files, part).ok()?;
+        Some(Device::new(part.uuid(), &nodes))
+    };
+    parts.filter_map(device).collect()
+}
+
+fn channels(files: &HostFiles) -> Vec<Device> {
+    let device = |number: &u32| {
+        let nodes = driver_nodes(files, &[channel(*number)]);
+        Device::new(&number.to_string(), &nodes)
+    };
+    files.imex_channels.iter().map(device).collect()
+}
+
+/// What every container with a GPU gets.
+fn common(
+    files: &HostFiles,
+    host_root: &Path,
+    driver: &DriverFiles,
+    version: &str,
+) -> ContainerEdits {
+    let control_nodes = driver_nodes(files, &files.control_nodes);
+    ContainerEdits {
+        // NVIDIA's container runtime, where it is the node's default, is told that there is nothing left to do.
+        env: vec!["NVIDIA_VISIBLE_DEVICES=void".to_owned()],
+        device_nodes: control_nodes.iter().map(Into::into).collect(),
+        mounts: driver::mounts(host_root, driver),
+        hooks: driver::hooks(host_root, driver, version),
+    }
+}

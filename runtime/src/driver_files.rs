@@ -1,0 +1,386 @@
+//! What the driver installed: libraries, programs, firmware, and the container toolkit's hooks beside it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Folders of libraries, in the order in which they are looked at: those of Red Hat's and Debian's families
+/// (NVIDIA/nvidia-container-toolkit `internal/lookup`, read 2026-11). Below GKE's driver root it is `/lib64`.
+const LIBRARY_FOLDERS: &[&str] = &[
+    "/usr/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib64",
+    "/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+];
+
+/// Folders of programs.
+const PROGRAM_FOLDERS: &[&str] = &[
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+];
+
+/// The driver's programs.
+const PROGRAMS: &[&str] = &[
+    "nvidia-smi",
+    "nvidia-debugdump",
+    "nvidia-persistenced",
+    "nvidia-cuda-mps-control",
+    "nvidia-cuda-mps-server",
+    "nvidia-imex",
+    "nvidia-imex-ctl",
+];
+
+/// Where the kernel looks for firmware.
+const FIRMWARE_FOLDERS: &[&str] = &["/lib/firmware/updates", "/lib/firmware"];
+
+/// Settings of the driver's graphics, `OpenCL` and ray tracing parts.
+const SETTINGS: &[&str] = &[
+    "/etc/OpenCL/vendors/nvidia.icd",
+    "/etc/vulkan/icd.d/nvidia_icd.json",
+    "/etc/vulkan/implicit_layer.d/nvidia_layers.json",
+    "/usr/share/egl/egl_external_platform.d/10_nvidia_wayland.json",
+    "/usr/share/egl/egl_external_platform.d/15_nvidia_gbm.json",
+    "/usr/share/glvnd/egl_vendor.d/10_nvidia.json",
+    "/usr/share/nvidia/nvoptix.bin",
+    "/usr/share/vulkan/icd.d/nvidia_icd.json",
+    "/usr/share/vulkan/implicit_layer.d/nvidia_layers.json",
+];
+
+/// Sockets of the driver's daemons.
+const SOCKETS: &[&str] = &[
+    "/run/nvidia-persistenced/socket",
+    "/run/nvidia-fabricmanager/socket",
+];
+
+/// What GPUDirect Storage reads.
+const STORAGE: &[&str] = &["/etc/cufile.json", "/run/udev"];
+
+/// Where the container toolkit puts the program with its hooks, the better one first.
+const HOOK_PROGRAMS: &[&str] = &[
+    "/usr/bin/nvidia-cdi-hook",
+    "/usr/local/nvidia/toolkit/nvidia-cdi-hook",
+    "/usr/bin/nvidia-ctk",
+    "/usr/local/nvidia/toolkit/nvidia-ctk",
+];
+
+/// The hooks that are of use.
+const HOOKS: &[&str] = &[
+    "create-symlinks",
+    "enable-cuda-compat",
+    "update-ldcache",
+    "disable-device-node-modification",
+    "update-application-profile",
+];
+
+/// What was found. Paths begin at the driver's root, as containers see them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DriverFiles {
+    /// The driver's libraries.
+    pub libraries: Vec<Library>,
+    /// Its programs.
+    pub programs: Vec<String>,
+    /// The firmware that it loads.
+    pub firmware: Vec<String>,
+    /// Settings of its graphics parts.
+    pub settings: Vec<String>,
+    /// Sockets of its daemons.
+    pub sockets: Vec<String>,
+    /// Files of GPUDirect Storage.
+    pub storage: Vec<String>,
+    /// The program with the container toolkit's hooks.
+    pub hook: Option<HookProgram>,
+}
+
+/// A library of the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// `/usr/lib64/libcuda.so.570.86.15`.
+    pub path: String,
+    /// The links to it: `/usr/lib64/libcuda.so.1`.
+    pub links: Vec<String>,
+}
+
+/// A program with hooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookProgram {
+    /// Where it is.
+    pub path: String,
+    /// The hooks that it has.
+    pub hooks: Vec<String>,
+}
+
+impl DriverFiles {
+    /// Looks below the driver's root, as the daemon's container sees it, for what belongs to this version.
+    pub fn read(root: &Path, version: &str) -> Self {
+        let there = |paths: &[&str]| -> Vec<String> {
+            let found = paths.iter().filter(|path| below(root, path).exists());
+            found.map(|path| (*path).to_owned()).collect()
+        };
+        Self {
+            libraries: libraries(root, version),
+            programs: programs(root),
+            firmware: firmware(root, version),
+            settings: there(SETTINGS),
+            sockets: there(SOCKETS),
+            storage: there(STORAGE),
+            hook: hook(root),
+        }
+    }
+
+    /// What is missing without which no container can compute; nothing where all is there.
+    pub fn missing(&self, version: &str) -> Option<String> {
+        let name = format!("libcuda.so.{version}");
+        let there = |library: &Library| library.path.ends_with(&format!("/{name}"));
+        (!self.libraries.iter().any(there)).then_some(name)
+    }
+}
+
+/// The driver's libraries carry its version in their names. A folder that is a link to another is looked at once.
+fn libraries(root: &Path, version: &str) -> Vec<Library> {
+    let mut libraries = Vec::new();
+    let mut seen = Vec::new();
+    for folder in LIBRARY_FOLDERS {
+        let Ok(real) = fs::canonicalize(below(root, folder)) else {
+            continue;
+        };
+        if seen.contains(&real) {
+            continue;
+        }
+        libraries.extend(libraries_in(root, folder, version));
+        libraries.extend(libraries_in(root, &format!("{folder}/vdpau"), version));
+        seen.push(real);
+    }
+    libraries
+}
+
+fn libraries_in(root: &Path, folder: &str, version: &str) -> Vec<Library> {
+    let suffix = format!(".so.{version}");
+    let mut files = Vec::new();
+    let mut targets: BTreeMap<String, String> = BTreeMap::new();
+    for entry in entries(root, folder) {
+        let Ok(kind) = fs::symlink_metadata(below(root, &format!("{folder}/{entry}"))) else {
+            continue;
+        };
+        if kind.is_symlink() {
+            let target = fs::read_link(below(root, &format!("{folder}/{entry}")));
+            let target = target.ok().and_then(|path| {
+                let name = path.file_name()?.to_str()?;
+                Some(name.to_owned())
+            });
+            targets.extend(target.map(|target| (entry, target)));
+        } else if entry.starts_with("lib") && entry.ends_with(&suffix) {
+            files.push(entry);
+        }
+    }
+    let library = |file: String| Library {
+        links: targets
+            .keys()
+            .filter(|link| leads_to(&targets, link, &file))
+            .map(|link| format!("{folder}/{link}"))
+            .collect(),
+        path: format!("{folder}/{file}"),
+    };
+    files.into_iter().map(library).collect()
+}
+
+/// Whether a link leads to a file of its folder, over other links maybe.
+fn leads_to(targets: &BTreeMap<String, String>, link: &str, file: &str) -> bool {
+    let mut at = link;
+    // A circle of links ends nowhere.
+    for _ in 0..targets.len() {
+        let Some(target) = targets.get(at) else {
+            return false;
+        };
+        if target == file {
+            return true;
+        }
+        at = target;
+    }
+    false
+}
+
+fn programs(root: &Path) -> Vec<String> {
+    let find = |program: &&str| {
+        let mut paths = PROGRAM_FOLDERS
+            .iter()
+            .map(|folder| format!("{folder}/{program}"));
+        paths.find(|path| below(root, path).is_file())
+    };
+    PROGRAMS.iter().filter_map(find).collect()
+}
+
+fn firmware(root: &Path, version: &str) -> Vec<String> {
+    let files = |folder: &&str| {
+        let folder = format!("{folder}/nvidia/{version}");
+        let names = entries(root, &folder).into_iter();
+        let is_gsp = |name: &String| {
+            name.starts_with("gsp") && name.rsplit_once('.').is_some_and(|(_, end)| end == "bin")
+        };
+        let paths: Vec<_> = names
+            .filter(is_gsp)
+            .map(|name| format!("{folder}/{name}"))
+            .collect();
+        (!paths.is_empty()).then_some(paths)
+    };
+    FIRMWARE_FOLDERS.iter().find_map(files).unwrap_or_default()
+}
+
+/// The program with the hooks, and which it has. A hook that a program does not know keeps the container from starting
+/// (before toolkit 1.17.7), and the daemon cannot run the host's programs, so it looks for the names in the file. Where
+/// the toolkit's installer put a script in its place, the program is beside it.
+fn hook(root: &Path) -> Option<HookProgram> {
+    HOOK_PROGRAMS.iter().find_map(|path| {
+        let found = below(root, path).is_file();
+        if !found {
+            return None;
+        }
+        let named = |file: &str| names_in(&below(root, file), HOOKS).unwrap_or_default();
+        let mut hooks = named(path);
+        if hooks.is_empty() {
+            hooks = named(&format!("{path}.real"));
+        }
+        (!hooks.is_empty()).then(|| HookProgram {
+            path: (*path).to_owned(),
+            hooks,
+        })
+    })
+}
+
+/// Which of some names a file contains, read piece by piece: the file is many megabytes, the daemon is not.
+fn names_in(path: &Path, names: &[&str]) -> io::Result<Vec<String>> {
+    const PIECE: usize = 64 * 1024;
+    let overlap = names.iter().map(|name| name.len()).max().unwrap_or(0);
+    let mut file = fs::File::open(path)?;
+    let mut found: Vec<String> = Vec::new();
+    let mut window: Vec<u8> = Vec::with_capacity(PIECE + overlap);
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = file.read(&mut piece)?;
+        if read == 0 {
+            break;
+        }
+        window.extend_from_slice(&piece[..read]);
+        for name in names {
+            let known = found.iter().any(|known| known == name);
+            if !known && contains(&window, name.as_bytes()) {
+                found.push((*name).to_owned());
+            }
+        }
+        window.drain(..window.len().saturating_sub(overlap));
+    }
+    Ok(found)
+}
+
+fn contains(text: &[u8], name: &[u8]) -> bool {
+    text.windows(name.len()).any(|part| part == name)
+}
+
+/// The names in a folder, sorted; none where it is not there.
+fn entries(root: &Path, folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(below(root, folder)).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    names
+}
+
+fn below(root: &Path, path: &str) -> std::path::PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn put(root: &Path, path: &str, text: &str) {
+        let path = below(root, path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn the_libraries_of_the_version_are_found_with_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        put(root, "/usr/lib64/libcuda.so.570.86.15", "");
+        put(root, "/usr/lib64/libcuda.so.565.57.01", "");
+        put(root, "/usr/lib64/libc.so.6", "");
+        put(root, "/usr/lib64/vdpau/libvdpau_nvidia.so.570.86.15", "");
+        let lib = root.join("usr/lib64");
+        symlink("libcuda.so.570.86.15", lib.join("libcuda.so.1")).unwrap();
+        symlink("libcuda.so.1", lib.join("libcuda.so")).unwrap();
+        symlink("circle", lib.join("circle")).unwrap();
+        symlink("usr/lib64", root.join("lib64")).unwrap();
+        let files = DriverFiles::read(root, "570.86.15");
+        let links = ["/usr/lib64/libcuda.so", "/usr/lib64/libcuda.so.1"].map(str::to_owned);
+        assert_eq!(
+            files.libraries,
+            [
+                Library {
+                    path: "/usr/lib64/libcuda.so.570.86.15".to_owned(),
+                    links: links.to_vec(),
+                },
+                Library {
+                    path: "/usr/lib64/vdpau/libvdpau_nvidia.so.570.86.15".to_owned(),
+                    links: Vec::new(),
+                },
+            ]
+        );
+        assert_eq!(files.missing("570.86.15"), None);
+        let other = DriverFiles::read(root, "570.1");
+        assert_eq!(other.missing("570.1").unwrap(), "libcuda.so.570.1");
+    }
+
+    #[test]
+    fn programs_firmware_and_settings_are_found_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for path in [
+            "/usr/bin/nvidia-smi",
+            "/bin/nvidia-smi",
+            "/lib/firmware/nvidia/570.86.15/gsp_tu10x.bin",
+            "/lib/firmware/nvidia/570.86.15/other.bin",
+            "/lib/firmware/nvidia/1.0/gsp_tu10x.bin",
+            "/usr/share/nvidia/nvoptix.bin",
+        ] {
+            put(root, path, "");
+        }
+        let files = DriverFiles::read(root, "570.86.15");
+        assert_eq!(files.programs, ["/usr/bin/nvidia-smi"]);
+        assert_eq!(
+            files.firmware,
+            ["/lib/firmware/nvidia/570.86.15/gsp_tu10x.bin"]
+        );
+        assert_eq!(files.settings, ["/usr/share/nvidia/nvoptix.bin"]);
+        assert_eq!(files.hook, None);
+    }
+
+    #[test]
+    fn a_hook_program_is_asked_for_what_it_has_without_running_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        // The second name lies across the border of two pieces.
+        let mut program = "create-symlinks".to_owned();
+        program.push_str(&"-".repeat(64 * 1024 - program.len() - 5));
+        program.push_str("update-ldcache");
+        put(root, "/usr/bin/nvidia-ctk", &program);
+        let hook = DriverFiles::read(root, "1").hook.unwrap();
+        assert_eq!(hook.path, "/usr/bin/nvidia-ctk");
+        assert_eq!(hook.hooks, ["create-symlinks", "update-ldcache"]);
+        // A script of the toolkit's installer, and the program behind it.
+        let script = "/usr/local/nvidia/toolkit/nvidia-cdi-hook";
+        put(root, script, "#!/bin/sh");
+        put(root, &format!("{script}.real"), "update-ldcache");
+        let hook = DriverFiles::read(root, "1").hook.unwrap();
+        assert_eq!((hook.path.as_str(), hook.hooks.len()), (script, 1));
+    }
+}

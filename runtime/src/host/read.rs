@@ -1,0 +1,248 @@
+//! Looks for the files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{HostFiles, PciFacts, Roots};
+use crate::allocate::capability_paths;
+use crate::device::{Gpu, Inventory, Part};
+use crate::nvml::GpuInfo;
+
+/// What every container with a GPU opens, as far as the driver made it.
+const CONTROL_NODES: &[&str] = &[
+    "nvidiactl",
+    "nvidia-uvm",
+    "nvidia-uvm-tools",
+    "nvidia-modeset",
+];
+
+/// The node without which there is no driver.
+const CONTROL: &str = "nvidiactl";
+
+impl HostFiles {
+    /// Looks for everything that belongs to these GPUs. `host_root` is the driver's root as the host calls it. What is
+    /// not there is not an error: whoever needs it says so.
+    pub fn read(roots: &Roots, host_root: &str, inventory: &Inventory) -> Self {
+        let host_root = host_root.trim_end_matches('/');
+        let (dev, dev_root) = driver_dev(roots, host_root);
+        let host_dev = if host_root.is_empty() {
+            roots.driver.join("dev")
+        } else {
+            roots.dev.clone()
+        };
+        let there = |names: &[&str]| -> Vec<String> {
+            let found = names.iter().filter(|name| dev.join(name).exists());
+            found.map(|name| format!("/dev/{name}")).collect()
+        };
+        let gpus: Vec<_> = inventory.gpus.iter().filter_map(Gpu::info).collect();
+        let pci = |gpu: &&GpuInfo| {
+            let facts = PciFacts::read(&roots.sys, &gpu.pci_bus_id);
+            (gpu.pci_bus_id.clone(), facts)
+        };
+        let mut mofed_nodes = nodes(&host_dev, "infiniband", "uverbs");
+        mofed_nodes.extend(nodes(&host_dev, "infiniband", "rdma_cm"));
+        Self {
+            control_nodes: there(CONTROL_NODES),
+            mig_minors: mig_minors(&roots.proc, &gpus),
+            imex_channels: channels(&dev),
+            gdrcopy_nodes: there(&["gdrdrv"]),
+            gds_nodes: nodes(&host_dev, "", "nvidia-fs"),
+            mofed_nodes,
+            machine: machine(&roots.sys),
+            pci: gpus.iter().map(pci).collect(),
+            dev_root,
+        }
+    }
+}
+
+/// The folder with the driver's device nodes, and whose `/dev` that is on the host. Below the driver's root the daemon
+/// sees what the host has; in its own `/dev` only what it was given itself, unless it is privileged.
+fn driver_dev(roots: &Roots, host_root: &str) -> (PathBuf, String) {
+    let below_driver = roots.driver.join("dev");
+    if below_driver.join(CONTROL).exists() {
+        return (below_driver, host_root.to_owned());
+    }
+    (roots.dev.clone(), String::new())
+}
+
+/// The nodes in a folder of `/dev` whose names begin so.
+fn nodes(dev: &Path, folder: &str, start: &str) -> Vec<String> {
+    let names = names(&dev.join(folder)).into_iter();
+    let names = names.filter(|name| name.starts_with(start));
+    let path = |name| match folder {
+        "" => format!("/dev/{name}"),
+        _ => format!("/dev/{folder}/{name}"),
+    };
+    names.map(path).collect()
+}
+
+fn channels(dev: &Path) -> Vec<u32> {
+    let names = names(&dev.join("nvidia-caps-imex-channels")).into_iter();
+    let numbers = names.filter_map(|name| name.strip_prefix("channel")?.parse().ok());
+    let mut numbers: Vec<_> = numbers.collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// The minor numbers of the MIG devices that there are. The file has thousands, one for each that there could be.
+fn mig_minors(proc: &Path, gpus: &[&GpuInfo]) -> BTreeMap<String, u32> {
+    let wanted: Vec<_> = gpus
+        .iter()
+        .flat_map(|gpu| gpu.slices.iter().map(|slice| Part::Slice(gpu, slice)))
+        .flat_map(capability_paths)
+        .collect();
+    if wanted.is_empty() {
+        return BTreeMap::new();
+    }
+    let file = proc.join("driver/nvidia-caps/mig-minors");
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let all: BTreeMap<_, _> = text
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .collect();
+    let minor = |path: String| {
+        let minor = all.get(path.as_str())?.trim().parse().ok()?;
+        Some((path, minor))
+    };
+    wanted.into_iter().filter_map(minor).collect()
+}
+
+fn machine(sys: &Path) -> Option<String> {
+    let text = fs::read_to_string(sys.join("class/dmi/id/product_name")).ok()?;
+    let name = text.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The names in a folder, sorted; none where it is not there.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    names
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::device::Topology;
+    use crate::nvml::{DriverInfo, Engines, SliceInfo};
+
+    fn put(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn roots(folder: &Path) -> Roots {
+        Roots {
+            dev: folder.join("dev"),
+            proc: folder.join("proc"),
+            sys: folder.join("sys"),
+            driver: folder.join("driver-root"),
+        }
+    }
+
+    fn inventory() -> Inventory {
+        let slice = SliceInfo {
+            index: 0,
+            uuid: "MIG-1".to_owned(),
+            gi: 7,
+            ci: 0,
+            profile: "1g.5gb".to_owned(),
+            place: None,
+            memory_mib: 4_864,
+            multiprocessors: 14,
+            gi_slices: 1,
+            ci_slices: 1,
+            engines: Engines::default(),
+        };
+        let info = GpuInfo {
+            index: 0,
+            uuid: "GPU-1".to_owned(),
+            minor: 3,
+            name: "NVIDIA A100-SXM4-40GB".to_owned(),
+            pci_bus_id: "00000000:3B:00.0".to_owned(),
+            pci_id: 0x20B0_10DE,
+            memory_bytes: None,
+            compute_capability: (8, 0),
+            mig: None,
+            slices: vec![slice],
+            clique: None,
+        };
+        Inventory {
+            driver: DriverInfo {
+                version: "570.86.15".to_owned(),
+                cuda: (12, 8),
+            },
+            gpus: vec![Gpu::Known { info, numa: None }],
+            topology: Topology::default(),
+        }
+    }
+
+    #[test]
+    fn everything_is_found_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        for node in [
+            "nvidiactl",
+            "nvidia-uvm",
+            "nvidia3",
+            "gdrdrv",
+            "nvidia-fs0",
+            "infiniband/uverbs0",
+            "infiniband/issm0",
+            "nvidia-caps-imex-channels/channel10",
+            "nvidia-caps-imex-channels/channel9",
+        ] {
+            put(&at("driver-root/dev").join(node), "");
+        }
+        let minors = "config 1\nmonitor 2\ngpu3/gi7/access 471\ngpu3/gi7/ci0/access 472\n\
+                      gpu3/gi8/access 480\n";
+        put(&at("proc/driver/nvidia-caps/mig-minors"), minors);
+        put(&at("sys/class/dmi/id/product_name"), "a2-highgpu-8g\n");
+        put(&at("sys/bus/pci/devices/0000:3b:00.0/class"), "0x030200\n");
+        let files = HostFiles::read(&roots(folder.path()), "/", &inventory());
+        let minors = [("gpu3/gi7/access", 471), ("gpu3/gi7/ci0/access", 472)];
+        let minors = minors.map(|(path, minor)| (path.to_owned(), minor));
+        assert_eq!(files.control_nodes, ["/dev/nvidiactl", "/dev/nvidia-uvm"]);
+        assert_eq!(files.mig_minors, BTreeMap::from(minors));
+        assert_eq!(files.imex_channels, [9, 10]);
+        assert_eq!(files.gdrcopy_nodes, ["/dev/gdrdrv"]);
+        assert_eq!(files.gds_nodes, ["/dev/nvidia-fs0"]);
+        assert_eq!(files.mofed_nodes, ["/dev/infiniband/uverbs0"]);
+        assert_eq!(files.machine.as_deref(), Some("a2-highgpu-8g"));
+        assert_eq!(files.pci["00000000:3B:00.0"].class, Some(0x0302));
+        assert_eq!(files.dev_root, "");
+    }
+
+    #[test]
+    fn a_driver_container_has_the_nodes_below_its_root() {
+        let folder = tempfile::tempdir().unwrap();
+        put(&folder.path().join("driver-root/dev/nvidiactl"), "");
+        put(&folder.path().join("dev/nvidia-fs0"), "");
+        let roots = roots(folder.path());
+        let files = HostFiles::read(&roots, "/run/nvidia/driver", &inventory());
+        assert_eq!(files.dev_root, "/run/nvidia/driver");
+        assert_eq!(
+            files.on_host("/dev/nvidia3"),
+            "/run/nvidia/driver/dev/nvidia3"
+        );
+        // These are the host's, whoever made the driver's.
+        assert_eq!(files.gds_nodes, ["/dev/nvidia-fs0"]);
+    }
+
+    #[test]
+    fn a_root_without_nodes_leaves_those_that_the_daemon_has() {
+        let folder = tempfile::tempdir().unwrap();
+        put(&folder.path().join("dev/nvidiactl"), "");
+        let roots = roots(folder.path());
+        let files = HostFiles::read(&roots, "/home/kubernetes/bin/nvidia", &inventory());
+        assert_eq!(files.control_nodes, ["/dev/nvidiactl"]);
+        assert_eq!(files.dev_root, "");
+        let empty = tempfile::tempdir().unwrap();
+        let nothing = HostFiles::read(&self::roots(empty.path()), "/", &inventory());
+        assert!(nothing.control_nodes.is_empty() && nothing.mig_minors.is_empty());
+    }
+}

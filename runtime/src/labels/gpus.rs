@@ -1,0 +1,160 @@
+//! Labels of whole GPUs: which they are, how many, and how they are shared.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpuc_schema::gpu::product;
+use gpuc_schema::node_config::NodeSharing;
+
+use super::Labels;
+use super::value::{key_name, sanitised};
+use crate::nvml::GpuInfo;
+use crate::state::State;
+
+/// The models of a node.
+pub(super) struct Models<'i> {
+    /// The GPUs of each, by the driver's name for it.
+    gpus: BTreeMap<&'i str, Vec<&'i GpuInfo>>,
+}
+
+impl<'i> Models<'i> {
+    /// The models of these GPUs.
+    pub(super) fn of(gpus: &[&'i GpuInfo]) -> Self {
+        let mut by_name: BTreeMap<&str, Vec<&GpuInfo>> = BTreeMap::new();
+        for gpu in gpus {
+            by_name.entry(&gpu.name).or_default().push(gpu);
+        }
+        Self { gpus: by_name }
+    }
+
+    /// The one that labels describe: the one with the most GPUs, and of several with as many the first by name.
+    pub(super) fn chief(&self) -> Option<(&'i str, &[&'i GpuInfo])> {
+        let mut chief: Option<(&'i str, &[&'i GpuInfo])> = None;
+        for (name, gpus) in &self.gpus {
+            if chief.is_none_or(|(_, most)| gpus.len() > most.len()) {
+                chief = Some((name, gpus));
+            }
+        }
+        chief
+    }
+
+    /// Where there are several, each in a label of our own, with how many there are: NVIDIA's labels have room for one.
+    pub(super) fn of_our_own(&self) -> BTreeMap<String, String> {
+        if self.gpus.len() < 2 {
+            return BTreeMap::new();
+        }
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for (name, gpus) in &self.gpus {
+            let name = key_name("gpu-model.", &product::sanitise(name));
+            *counts.entry(format!("gpuc.dev/{name}")).or_default() += gpus.len();
+        }
+        let label = |(key, count): (String, usize)| (key, count.to_string());
+        counts.into_iter().map(label).collect()
+    }
+}
+
+/// Describes the model that there is the most of.
+pub(super) fn describe(state: &State, gpus: &[&GpuInfo], models: &Models<'_>, labels: &mut Labels) {
+    labels.set("gpu.mode", mode(state, gpus));
+    let Some((name, alike)) = models.chief() else {
+        return;
+    };
+    let Some(first) = alike.first() else { return };
+    let cut = alike.iter().all(|gpu| is_cut(gpu));
+    let (replicas, strategy, suffix) = match sharing(&state.config.sharing) {
+        // What is cut is not offered whole, whatever the rest does.
+        _ if cut => (0, "none", false),
+        sharing => sharing,
+    };
+    let mut product = sanitised(name);
+    if suffix {
+        product = product::shared(&product);
+    }
+    labels.set("gpu.product", product);
+    labels.set("gpu.count", alike.len());
+    labels.set("gpu.replicas", replicas);
+    labels.set("gpu.sharing-strategy", strategy);
+    if let Some(bytes) = first.memory_bytes {
+        labels.set("gpu.memory", bytes >> 20);
+    }
+    let (major, minor) = first.compute_capability;
+    labels.set("gpu.family", family(first.compute_capability));
+    labels.set("gpu.compute.major", major);
+    labels.set("gpu.compute.minor", minor);
+}
+
+/// Whether a GPU is in MIG mode.
+pub(super) fn is_cut(gpu: &GpuInfo) -> bool {
+    gpu.mig.is_some_and(|mode| mode.enabled)
+}
+
+/// How many containers share a GPU, how, and whether the product says so: not where the resource's name does.
+fn sharing(sharing: &NodeSharing) -> (u32, &'static str, bool) {
+    match sharing {
+        NodeSharing::TimeSlicing {
+            replicas, rename, ..
+        } if *replicas > 1 => (*replicas, "time-slicing", !rename),
+        NodeSharing::Mps {
+            replicas, rename, ..
+        } if *replicas > 1 => (*replicas, "mps", !rename),
+        _ => (1, "none", false),
+    }
+}
+
+/// What the generation is called.
+fn family((major, minor): (u32, u32)) -> &'static str {
+    match (major, minor) {
+        (5, _) => "maxwell",
+        (6, _) => "pascal",
+        (7, 0..=4) => "volta",
+        (7, _) => "turing",
+        (8, 0..=8) => "ampere",
+        (8, _) => "ada-lovelace",
+        (9, _) => "hopper",
+        (10 | 12, _) => "blackwell",
+        (13, _) => "rubin",
+        _ => "undefined",
+    }
+}
+
+/// Whether the GPUs are 3D controllers or drive screens, by their PCI class; unknown where they differ.
+fn mode(state: &State, gpus: &[&GpuInfo]) -> &'static str {
+    let class = |gpu: &&GpuInfo| state.files.pci.get(&gpu.pci_bus_id)?.class;
+    let classes: BTreeSet<_> = gpus.iter().map(class).collect();
+    match Vec::from_iter(classes)[..] {
+        [Some(0x0302)] => "compute",
+        [Some(0x0300)] => "graphics",
+        _ => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpuc_schema::gpu::MODELS;
+
+    #[test]
+    fn the_catalog_and_the_labels_agree_on_families() {
+        for model in MODELS {
+            let capability = model.compute_capability;
+            let numbers = (capability.major.into(), capability.minor.into());
+            let family = family(numbers);
+            assert_eq!(family, model.architecture.gfd_family(), "{}", model.key);
+        }
+    }
+
+    #[test]
+    fn families_end_where_they_should() {
+        for (capability, name) in [
+            ((3, 5), "undefined"),
+            ((5, 2), "maxwell"),
+            ((7, 4), "volta"),
+            ((7, 5), "turing"),
+            ((8, 8), "ampere"),
+            ((8, 9), "ada-lovelace"),
+            ((11, 0), "undefined"),
+            ((13, 0), "rubin"),
+        ] {
+            assert_eq!(family(capability), name);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a node's labels say of its GPUs: those of GPU Feature Discovery, under the same names.
+//!
+//! Source: NVIDIA/k8s-device-plugin v0.20.0 (commit 1b826acc) `internal/lm`, read 2026-11 and compared with what it
+//! writes. Two things are better here: a GPU that does not answer takes nothing else down, and several models on one
+//! node always give the same labels. There the last model in a map wins, at random. Here the model with the most GPUs
+//! is described, and of several with as many the first by name; all of them stand in labels of our own,
+//! `gpuc.dev/gpu-model.<product>`, with how many there are.
+
+mod gpus;
+mod slices;
+mod value;
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::node_config::NodeSharing;
+
+use crate::device::Gpu;
+use crate::nvml::{DriverInfo, GpuInfo};
+use crate::state::State;
+use gpus::Models;
+use value::{sanitised, shortened};
+
+/// Labels under construction. Every value goes through here, so that every value is one.
+#[derive(Default)]
+struct Labels(BTreeMap<String, String>);
+
+impl Labels {
+    /// Sets one of NVIDIA's labels.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "numbers and texts are set alike, and a label is set once"
+    )]
+    fn set(&mut self, name: &str, value: impl ToString) {
+        let value = shortened(&value.to_string());
+        self.0.insert(format!("nvidia.com/{name}"), value);
+    }
+}
+
+/// The labels of a node. `now` is the time in seconds since 1970 for the label that says when they were made; without
+/// it, the labels change only when the node does.
+pub fn labels(state: &State, now: Option<u64>) -> BTreeMap<String, String> {
+    let mut labels = Labels::default();
+    if let Some(now) = now {
+        labels.set("gfd.timestamp", now);
+    }
+    driver(&state.inventory.driver, &mut labels);
+    let machine = state.files.machine.as_deref().map(sanitised);
+    let machine = machine.filter(|name| !name.is_empty());
+    labels.set("gpu.machine", machine.as_deref().unwrap_or("unknown"));
+
+    let gpus: Vec<&GpuInfo> = state.inventory.gpus.iter().filter_map(Gpu::info).collect();
+    let models = Models::of(&gpus);
+    gpus::describe(state, &gpus, &models, &mut labels);
+    capabilities(state, &gpus, &mut labels);
+    if let NodeSharing::Mig { strategy, .. } = &state.config.sharing {
+        labels.set("mig.strategy", strategy);
+        slices::describe(strategy, &gpus, &models, &mut labels);
+    }
+    vgpu(state, &gpus, &mut labels);
+    labels.0.extend(models.of_our_own());
+    labels.0
+}
+
+/// Both families of names: the younger, and the one that it replaces.
+fn driver(driver: &DriverInfo, labels: &mut Labels) {
+    let parts: Vec<_> = driver.version.split('.').collect();
+    if let [major, minor, rest @ ..] = parts.as_slice() {
+        let revision = rest.first().copied().unwrap_or_default();
+        labels.set("cuda.driver.major", major);
+        labels.set("cuda.driver.minor", minor);
+        labels.set("cuda.driver.rev", revision);
+        labels.set("cuda.driver-version.major", major);
+        labels.set("cuda.driver-version.minor", minor);
+        labels.set("cuda.driver-version.revision", revision);
+    }
+    labels.set("cuda.driver-version.full", sanitised(&driver.version));
+    let (major, minor) = driver.cuda;
+    labels.set("cuda.runtime.major", major);
+    labels.set("cuda.runtime.minor", minor);
+    labels.set("cuda.runtime-version.major", major);
+    labels.set("cuda.runtime-version.minor", minor);
+    labels.set("cuda.runtime-version.full", format!("{major}.{minor}"));
+}
+
+/// What the GPUs can do.
+fn capabilities(state: &State, gpus: &[&GpuInfo], labels: &mut Labels) {
+    labels.set("mig.capable", gpus.iter().any(|gpu| gpu.mig.is_some()));
+    // NVIDIA's feature discovery ends with an error where a GPU of an MPS node is in MIG mode. Such a node cannot do
+    // it, and says so.
+    let shares = matches!(state.config.sharing, NodeSharing::Mps { .. });
+    let capable = shares && !gpus.iter().any(|gpu| gpus::is_cut(gpu));
+    labels.set("mps.capable", capable);
+    if let Some(clique) = clique(gpus) {
+        labels.set("gpu.clique", clique);
+    }
+}
+
+/// The NVLink partition, where all GPUs are in one.
+fn clique(gpus: &[&GpuInfo]) -> Option<String> {
+    let first = gpus.first()?.clique.as_ref()?;
+    let all_there = gpus.iter().all(|gpu| gpu.clique.as_ref() == Some(first));
+    all_there.then(|| format!("{}.{}", first.cluster, first.id))
+}
+
+fn vgpu(state: &State, gpus: &[&GpuInfo], labels: &mut Labels) {
+    let mut facts = gpus
+        .iter()
+        .filter_map(|gpu| state.files.pci.get(&gpu.pci_bus_id));
+    let host = facts.find_map(|facts| facts.vgpu.as_ref());
+    labels.set("vgpu.present", host.is_some());
+    if let Some(host) = host {
+        labels.set("vgpu.host-driver-version", sanitised(&host.version));
+        labels.set("vgpu.host-driver-branch", sanitised(&host.branch));
+    }
+}

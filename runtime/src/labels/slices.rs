@@ -1,0 +1,97 @@
+//! Labels of MIG devices.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::gpu::product;
+
+use super::Labels;
+use super::gpus::{Models, is_cut};
+use super::value::sanitised;
+use crate::device::{GPU, resource_of};
+use crate::nvml::{GpuInfo, SliceInfo};
+
+/// Describes the MIG devices as the strategy offers them: in the place of GPUs (`single`), or beside them under the
+/// name of their profile (`mixed`).
+pub(super) fn describe(
+    strategy: &str,
+    gpus: &[&GpuInfo],
+    models: &Models<'_>,
+    labels: &mut Labels,
+) {
+    if !gpus.iter().any(|gpu| is_cut(gpu)) {
+        return;
+    }
+    let mut groups: BTreeMap<String, Vec<(&GpuInfo, &SliceInfo)>> = BTreeMap::new();
+    for gpu in gpus.iter().filter(|gpu| is_cut(gpu)) {
+        for slice in &gpu.slices {
+            if let Some(resource) = resource_of(slice, strategy) {
+                groups.entry(resource).or_default().push((gpu, slice));
+            }
+        }
+    }
+    if strategy == "single" && !all_alike(gpus, groups.get(GPU)) {
+        return invalid(models, labels);
+    }
+    for (resource, slices) in &groups {
+        describe_group(resource, slices, labels);
+    }
+}
+
+/// Whether the node is what `single` promises: every GPU cut, none of them empty, all slices of one kind.
+fn all_alike(gpus: &[&GpuInfo], slices: Option<&Vec<(&GpuInfo, &SliceInfo)>>) -> bool {
+    let cut = gpus.iter().all(|gpu| is_cut(gpu) && !gpu.slices.is_empty());
+    let Some([(_, first), rest @ ..]) = slices.map(Vec::as_slice) else {
+        return false;
+    };
+    cut && rest
+        .iter()
+        .all(|(_, slice)| attributes(slice) == attributes(first))
+}
+
+fn invalid(models: &Models<'_>, labels: &mut Labels) {
+    if let Some((name, _)) = models.chief() {
+        let product = sanitised(name);
+        labels.set("gpu.product", product::mig_invalid(&product));
+    }
+    labels.set("gpu.count", 0);
+    labels.set("gpu.replicas", 0);
+    labels.set("gpu.memory", 0);
+    labels.set("gpu.sharing-strategy", "");
+}
+
+/// The labels of a resource whose devices are slices. Where they are of several cards, they are called after the card
+/// that has the most of them.
+fn describe_group(resource: &str, slices: &[(&GpuInfo, &SliceInfo)], labels: &mut Labels) {
+    let name = resource.trim_start_matches("nvidia.com/");
+    let on: Vec<_> = slices.iter().map(|(gpu, _)| *gpu).collect();
+    let models = Models::of(&on);
+    let Some((card, _)) = models.chief() else {
+        return;
+    };
+    let slice = slices.iter().find(|(gpu, _)| gpu.name == card);
+    let Some((_, slice)) = slice else { return };
+    let product = product::mig(&sanitised(card), &slice.profile);
+    labels.set(&format!("{name}.product"), product);
+    labels.set(&format!("{name}.count"), slices.len());
+    labels.set(&format!("{name}.replicas"), 1);
+    labels.set(&format!("{name}.sharing-strategy"), "none");
+    for (attribute, value) in attributes(slice) {
+        labels.set(&format!("{name}.{attribute}"), value);
+    }
+}
+
+/// What two slices must have in common to be of one kind.
+fn attributes(slice: &SliceInfo) -> [(&'static str, u64); 9] {
+    let engines = slice.engines;
+    [
+        ("memory", slice.memory_mib),
+        ("multiprocessors", slice.multiprocessors.into()),
+        ("slices.gi", slice.gi_slices.into()),
+        ("slices.ci", slice.ci_slices.into()),
+        ("engines.copy", engines.copy.into()),
+        ("engines.decoder", engines.decoder.into()),
+        ("engines.encoder", engines.encoder.into()),
+        ("engines.jpeg", engines.jpeg.into()),
+        ("engines.ofa", engines.ofa.into()),
+    ]
+}

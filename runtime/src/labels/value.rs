@@ -1,0 +1,81 @@
+//! What can stand in a label: at most 63 letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends.
+
+use gpuc_schema::gpu::product;
+
+/// The most that a label's value, or the name part of its key, may have.
+const LONGEST: usize = 63;
+
+/// A text of the outside world as a label has it, by the rule of GPU Feature Discovery: what a label cannot hold is
+/// dropped, spaces become `-`.
+pub(super) fn sanitised(text: &str) -> String {
+    shortened(&product::sanitise(text))
+}
+
+/// What of a text a value can hold. A longer one would make the API server refuse every label of the node.
+pub(super) fn shortened(text: &str) -> String {
+    cut(text, LONGEST)
+}
+
+/// A key's name part that begins so. It needs something at its end.
+pub(super) fn key_name(start: &str, rest: &str) -> String {
+    let rest = cut(rest, LONGEST.saturating_sub(start.len()));
+    let rest = if rest.is_empty() { "unnamed" } else { &rest };
+    format!("{start}{rest}")
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    let allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let kept: String = text.chars().filter(allowed).collect();
+    let at_the_ends = |c: char| !c.is_ascii_alphanumeric();
+    let kept = kept.trim_start_matches(at_the_ends);
+    let kept = &kept[..kept.len().min(longest)];
+    kept.trim_end_matches(at_the_ends).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The rule of the API server (kubernetes.io/docs/concepts/overview/working-with-objects/labels, read 2026-11).
+    fn is_valid(value: &str) -> bool {
+        let ends = |c: Option<char>| c.is_none_or(|c| c.is_ascii_alphanumeric());
+        value.len() <= 63
+            && ends(value.chars().next())
+            && ends(value.chars().last())
+            && value
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    }
+
+    #[test]
+    fn texts_become_values() {
+        for (text, value) in [
+            ("NVIDIA H100 80GB HBM3", "NVIDIA-H100-80GB-HBM3"),
+            ("p5.48xlarge", "p5.48xlarge"),
+            ("Google Compute Engine", "Google-Compute-Engine"),
+            ("Standard (Q35 + ICH9, 2009)", "Standard-Q35-ICH9-2009"),
+            ("---", ""),
+        ] {
+            assert_eq!(sanitised(text), value);
+        }
+        assert_eq!(shortened(&"a-".repeat(40)).len(), 63);
+        assert_eq!(shortened(&format!("{}-b", "a".repeat(62))).len(), 62);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_text_becomes_a_value(text in prop_oneof![any::<String>(), "[-a-z._ ]{0,90}"]) {
+            prop_assert!(is_valid(&sanitised(&text)));
+            prop_assert!(is_valid(&shortened(&text)));
+            prop_assert!(is_valid(&key_name("gpu-model.", &text)));
+        }
+
+        #[test]
+        fn a_value_stays_what_it_is(value in "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?") {
+            prop_assert_eq!(sanitised(&value), value);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! CDI specs in the folder where container runtimes look for them.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::cdi::{Class, Spec, VENDOR};
+
+/// What was done to the folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Files that are new or different.
+    pub written: Vec<PathBuf>,
+    /// Files that are gone.
+    pub removed: Vec<PathBuf>,
+}
+
+/// Brings the specs in a folder up to date: writes what differs, removes what is no longer there, leaves everything
+/// else alone. A container runtime watches the folder, so a file is never seen half written, and one that is right is
+/// not touched. Specs of others are none of the daemon's business; those of NVIDIA's plugin have the same names, since
+/// one node has only one of the two.
+pub fn write(folder: &Path, specs: &[(Class, Spec)]) -> io::Result<Changes> {
+    fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
+    let mut changes = Changes::default();
+    for class in Class::EACH {
+        let path = folder.join(class.file_name());
+        let spec = specs.iter().find(|(of, _)| *of == class);
+        if let Some((_, spec)) = spec {
+            let text = text(spec)?;
+            if !is(&path, &text) {
+                replace(&path, &text).map_err(|error| at(&path, &error))?;
+                changes.written.push(path);
+            }
+        } else if remove(&path)? {
+            changes.removed.push(path);
+        }
+    }
+    for path in left_over(folder)? {
+        if remove(&path)? {
+            changes.removed.push(path);
+        }
+    }
+    Ok(changes)
+}
+
+/// Removes the specs. They stay when the daemon ends, as containers may start again without it; this is for a node that
+/// hands out devices in another way from now on.
+pub fn clear(folder: &Path) -> io::Result<Changes> {
+    if !folder.exists() {
+        return Ok(Changes::default());
+    }
+    write(folder, &[])
+}
+
+fn text(spec: &Spec) -> io::Result<String> {
+    Ok(serde_json::to_string_pretty(spec)? + "\n")
+}
+
+fn is(path: &Path, text: &str) -> bool {
+    fs::read(path).is_ok_and(|found| found == text.as_bytes())
+}
+
+/// Writes a file beside the old one and puts it in its place.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let new = temporary(path);
+    let _ = fs::remove_file(&new);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o644);
+    let written = options.open(&new).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        // The mask of the process does not decide who may read it.
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+        file.sync_all()
+    });
+    let moved = written.and_then(|()| fs::rename(&new, path));
+    if moved.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    moved
+}
+
+/// A name beside a file that no container runtime takes for a spec: those end in `.json` or `.yaml`.
+fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".gpuc-new");
+    name.into()
+}
+
+/// What a daemon that was killed while it wrote has left.
+fn left_over(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(|error| at(folder, &error))?;
+    let ours = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with(VENDOR) && name.ends_with(".gpuc-new"))
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    Ok(paths.filter(ours).collect())
+}
+
+fn remove(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(at(path, &error)),
+    }
+}
+
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    use super::*;
+    use crate::cdi::{ContainerEdits, Device};
+
+    fn spec(class: Class, name: &str) -> (Class, Spec) {
+        let device = Device {
+            name: name.to_owned(),
+            container_edits: ContainerEdits::default(),
+        };
+        let spec = Spec {
+            cdi_version: "0.5.0",
+            kind: class.kind(),
+            devices: vec![device],
+            container_edits: ContainerEdits::default(),
+        };
+        (class, spec)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_are_written_for_everybody_to_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let cdi = folder.path().join("cdi");
+        let changes = write(&cdi, &[spec(Class::Gpu, "GPU-1")]).unwrap();
+        let path = cdi.join("k8s.device-plugin.nvidia.com-gpu.json");
+        assert_eq!(changes.written, std::slice::from_ref(&path));
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(r#""kind": "k8s.device-plugin.nvidia.com/gpu""#));
+        assert_eq!(names(&cdi), ["k8s.device-plugin.nvidia.com-gpu.json"]);
+    }
+
+    #[test]
+    fn a_file_that_is_right_is_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let specs = [spec(Class::Gpu, "GPU-1")];
+        let first = write(folder.path(), &specs).unwrap();
+        let inode = fs::metadata(&first.written[0]).unwrap().ino();
+        let second = write(folder.path(), &specs).unwrap();
+        assert_eq!(second, Changes::default());
+        assert_eq!(fs::metadata(&first.written[0]).unwrap().ino(), inode);
+        let third = write(folder.path(), &[spec(Class::Gpu, "GPU-2")]).unwrap();
+        assert_eq!(third.written.len(), 1);
+    }
+
+    #[test]
+    fn only_our_stale_files_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let specs = [spec(Class::Gpu, "GPU-1"), spec(Class::ImexChannel, "0")];
+        write(folder.path(), &specs).unwrap();
+        fs::write(folder.path().join("nvidia.yaml"), "").unwrap();
+        let half = "k8s.device-plugin.nvidia.com-gpu.json.gpuc-new";
+        fs::write(folder.path().join(half), "{").unwrap();
+        let changes = write(folder.path(), &specs[..1]).unwrap();
+        assert_eq!(changes.removed.len(), 2);
+        let gpu = "k8s.device-plugin.nvidia.com-gpu.json";
+        assert_eq!(names(folder.path()), [gpu, "nvidia.yaml"]);
+        clear(folder.path()).unwrap();
+        assert_eq!(names(folder.path()), ["nvidia.yaml"]);
+    }
+
+    #[test]
+    fn an_error_names_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = write(&file.join("cdi"), &[]).unwrap_err();
+        assert!(error.to_string().contains("file/cdi"), "{error}");
+    }
+}

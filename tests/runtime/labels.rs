@@ -1,0 +1,368 @@
+//! The node's labels, against what GPU Feature Discovery writes (v0.20.0, run 2026-11).
+
+use std::collections::BTreeMap;
+
+use gpuc_runtime::device::Gpu;
+use gpuc_runtime::host::{PciFacts, VgpuHost};
+use gpuc_runtime::labels::labels;
+use gpuc_runtime::nvml::{NvmlError, NvmlErrorKind};
+use gpuc_schema::node_config::NodeSharing;
+use proptest::prelude::*;
+
+use crate::machines::*;
+
+fn of(machine: &Machine) -> BTreeMap<String, String> {
+    labels(&machine.state(), None)
+}
+
+/// Compares NVIDIA's labels with a table of them, without the vendor.
+fn expect(machine: &Machine, wanted: &[(&str, &str)]) {
+    let found = of(machine);
+    for (name, value) in wanted {
+        let found = found.get(&format!("nvidia.com/{name}"));
+        assert_eq!(found.map(String::as_str), Some(*value), "{name}");
+    }
+}
+
+#[test]
+fn a_node_with_whole_gpus_has_exactly_these() {
+    let wanted = [
+        ("cuda.driver-version.full", "570.86.15"),
+        ("cuda.driver-version.major", "570"),
+        ("cuda.driver-version.minor", "86"),
+        ("cuda.driver-version.revision", "15"),
+        ("cuda.driver.major", "570"),
+        ("cuda.driver.minor", "86"),
+        ("cuda.driver.rev", "15"),
+        ("cuda.runtime-version.full", "12.8"),
+        ("cuda.runtime-version.major", "12"),
+        ("cuda.runtime-version.minor", "8"),
+        ("cuda.runtime.major", "12"),
+        ("cuda.runtime.minor", "8"),
+        ("gpu.compute.major", "9"),
+        ("gpu.compute.minor", "0"),
+        ("gpu.count", "8"),
+        ("gpu.family", "hopper"),
+        ("gpu.machine", "p5.48xlarge"),
+        ("gpu.memory", "81559"),
+        ("gpu.mode", "compute"),
+        ("gpu.product", "NVIDIA-H100-80GB-HBM3"),
+        ("gpu.replicas", "1"),
+        ("gpu.sharing-strategy", "none"),
+        ("mig.capable", "true"),
+        ("mps.capable", "false"),
+        ("vgpu.present", "false"),
+    ];
+    let wanted = wanted.map(|(name, value)| (format!("nvidia.com/{name}"), value.to_owned()));
+    assert_eq!(of(&machine(&[H100; 8])), BTreeMap::from(wanted));
+}
+
+#[test]
+fn the_time_is_told_where_it_is_wanted() {
+    let labels = labels(&machine(&[H100; 8]).state(), Some(1_790_000_000));
+    assert_eq!(labels["nvidia.com/gfd.timestamp"], "1790000000");
+}
+
+#[test]
+fn shared_gpus_say_so_in_the_product_or_in_the_name() {
+    let time_slicing = |rename| NodeSharing::TimeSlicing {
+        replicas: 4,
+        rename,
+        refuse_more_than_one: false,
+    };
+    let shared = machine(&[L4; 4]).shared(time_slicing(false));
+    let wanted = [
+        ("gpu.product", "NVIDIA-L4-SHARED"),
+        ("gpu.count", "4"),
+        ("gpu.replicas", "4"),
+        ("gpu.sharing-strategy", "time-slicing"),
+        ("gpu.family", "ada-lovelace"),
+        ("mig.capable", "false"),
+        ("mps.capable", "false"),
+    ];
+    expect(&shared, &wanted);
+    let renamed = machine(&[L4; 4]).shared(time_slicing(true));
+    expect(
+        &renamed,
+        &[("gpu.product", "NVIDIA-L4"), ("gpu.replicas", "4")],
+    );
+    let mps = NodeSharing::Mps {
+        replicas: 8,
+        rename: false,
+        refuse_more_than_one: true,
+        root: "/run/nvidia/mps".to_owned(),
+    };
+    let wanted = [
+        ("gpu.product", "NVIDIA-L4-SHARED"),
+        ("gpu.sharing-strategy", "mps"),
+        ("mps.capable", "true"),
+    ];
+    expect(&machine(&[L4; 4]).shared(mps), &wanted);
+}
+
+#[test]
+fn slices_stand_for_gpus_where_all_are_alike() {
+    let machine = machine(&[A100; 8]).cut("single", 7, &[A100_1G; 7]);
+    let wanted = [
+        ("gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"),
+        ("gpu.count", "56"),
+        ("gpu.replicas", "1"),
+        ("gpu.sharing-strategy", "none"),
+        ("gpu.memory", "4864"),
+        ("gpu.multiprocessors", "14"),
+        ("gpu.slices.gi", "1"),
+        ("gpu.slices.ci", "1"),
+        ("gpu.engines.copy", "1"),
+        ("gpu.engines.decoder", "0"),
+        ("gpu.engines.encoder", "0"),
+        ("gpu.engines.jpeg", "0"),
+        ("gpu.engines.ofa", "0"),
+        ("gpu.family", "ampere"),
+        ("gpu.compute.major", "8"),
+        ("mig.capable", "true"),
+        ("mig.strategy", "single"),
+    ];
+    expect(&machine, &wanted);
+}
+
+#[test]
+fn a_layout_that_is_not_single_is_called_invalid() {
+    let invalid = [
+        ("gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-INVALID"),
+        ("gpu.count", "0"),
+        ("gpu.replicas", "0"),
+        ("gpu.memory", "0"),
+        ("gpu.sharing-strategy", ""),
+        ("mig.strategy", "single"),
+    ];
+    let different = machine(&[A100; 2]).cut("single", 1, &[A100_3G, A100_1G]);
+    expect(&different, &invalid);
+    let mut empty = machine(&[A100; 2]).cut("single", 7, &[A100_1G; 7]);
+    empty.infos().last().unwrap().slices.clear();
+    expect(&empty, &invalid);
+    let mut uncut = machine(&[A100; 2]).cut("single", 7, &[A100_1G; 7]);
+    let last = uncut.infos().last().unwrap();
+    last.slices.clear();
+    last.mig.as_mut().unwrap().enabled = false;
+    expect(&uncut, &invalid);
+}
+
+#[test]
+fn single_without_a_gpu_in_mig_mode_is_as_without_mig() {
+    let mut machine = machine(&[A100; 2]).cut("single", 7, &[]);
+    for info in machine.infos() {
+        info.mig.as_mut().unwrap().enabled = false;
+    }
+    let wanted = [
+        ("gpu.product", "NVIDIA-A100-SXM4-40GB"),
+        ("gpu.count", "2"),
+        ("gpu.replicas", "1"),
+        ("mig.strategy", "single"),
+    ];
+    expect(&machine, &wanted);
+}
+
+#[test]
+fn each_profile_has_its_labels_where_they_are_mixed() {
+    let profiles = [A100_3G, A100_2G, A100_1G, A100_1G];
+    let machine = machine(&[A100; 8]).cut("mixed", 1, &profiles);
+    let wanted = [
+        ("gpu.product", "NVIDIA-A100-SXM4-40GB"),
+        ("gpu.count", "8"),
+        ("gpu.replicas", "0"),
+        ("gpu.sharing-strategy", "none"),
+        ("gpu.memory", "40960"),
+        ("mig.strategy", "mixed"),
+        ("mig-1g.5gb.count", "16"),
+        ("mig-1g.5gb.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"),
+        ("mig-2g.10gb.count", "8"),
+        ("mig-3g.20gb.count", "8"),
+        ("mig-3g.20gb.replicas", "1"),
+        ("mig-3g.20gb.sharing-strategy", "none"),
+        ("mig-3g.20gb.memory", "20096"),
+        ("mig-3g.20gb.multiprocessors", "42"),
+        ("mig-3g.20gb.slices.gi", "3"),
+        ("mig-3g.20gb.slices.ci", "3"),
+        ("mig-3g.20gb.engines.copy", "3"),
+        ("mig-3g.20gb.engines.decoder", "2"),
+        ("mig-3g.20gb.engines.ofa", "0"),
+    ];
+    expect(&machine, &wanted);
+}
+
+#[test]
+fn media_profiles_lose_the_plus() {
+    let machine = machine(&[A100]).cut("mixed", 7, &[("1g.5gb+me", 4_864, 14, 1, 1, 1)]);
+    let product = "NVIDIA-A100-SXM4-40GB-MIG-1g.5gbme";
+    expect(
+        &machine,
+        &[
+            ("mig-1g.5gb.me.product", product),
+            ("mig-1g.5gb.me.count", "1"),
+        ],
+    );
+}
+
+#[test]
+fn several_models_always_give_the_same_labels() {
+    let most = machine(&[T4, L4, L4]);
+    let wanted = [
+        ("gpu.product", "NVIDIA-L4"),
+        ("gpu.count", "2"),
+        ("gpu.memory", "23034"),
+    ];
+    expect(&most, &wanted);
+    let labels = of(&most);
+    assert_eq!(labels["gpuc.dev/gpu-model.NVIDIA-L4"], "2");
+    assert_eq!(labels["gpuc.dev/gpu-model.Tesla-T4"], "1");
+    // As many of each: the first by name, in whatever order they sit.
+    for cards in [[T4, L4], [L4, T4]] {
+        expect(
+            &machine(&cards),
+            &[("gpu.product", "NVIDIA-L4"), ("gpu.count", "1")],
+        );
+    }
+    let alike = of(&machine(&[L4; 2]));
+    assert!(!alike.keys().any(|key| key.starts_with("gpuc.dev/")));
+}
+
+#[test]
+fn a_rack_has_one_clique_or_none() {
+    let machine = machine(&[GB200; 4]).in_clique(7);
+    let clique = "3c5f9f3a-9b0a-4b8e-8f0c-1d2e3f405162.7";
+    expect(
+        &machine,
+        &[("gpu.clique", clique), ("gpu.family", "blackwell")],
+    );
+    let mut torn = machine;
+    torn.infos().last().unwrap().clique = None;
+    assert!(!of(&torn).contains_key("nvidia.com/gpu.clique"));
+}
+
+#[test]
+fn the_mode_is_that_of_the_pci_class() {
+    let mut machine = machine(&[T4; 2]);
+    let mut mode = |classes: [Option<u16>; 2]| {
+        let pci = machine.files.pci.values_mut().zip(classes);
+        pci.for_each(|(facts, class)| facts.class = class);
+        of(&machine)["nvidia.com/gpu.mode"].clone()
+    };
+    assert_eq!(mode([Some(0x0302); 2]), "compute");
+    assert_eq!(mode([Some(0x0300); 2]), "graphics");
+    assert_eq!(mode([Some(0x0300), Some(0x0302)]), "unknown");
+    assert_eq!(mode([Some(0x0302), None]), "unknown");
+}
+
+#[test]
+fn a_virtual_gpu_names_the_driver_of_its_host() {
+    let mut machine = machine(&[T4]);
+    let host = VgpuHost {
+        version: "535.54".to_owned(),
+        branch: "r536_22".to_owned(),
+    };
+    let facts = PciFacts {
+        class: Some(0x0300),
+        vgpu: Some(host),
+    };
+    machine
+        .files
+        .pci
+        .values_mut()
+        .for_each(|one| *one = facts.clone());
+    let wanted = [
+        ("vgpu.present", "true"),
+        ("vgpu.host-driver-version", "535.54"),
+        ("vgpu.host-driver-branch", "r536_22"),
+    ];
+    expect(&machine, &wanted);
+}
+
+#[test]
+fn one_bad_gpu_takes_no_label_away() {
+    let error = NvmlError {
+        kind: NvmlErrorKind::GpuLost,
+        message: "GPU is lost".to_owned(),
+    };
+    let well = machine(&[H100; 8]);
+    let mut lost = machine(&[H100; 8]);
+    lost.inventory.gpus[3] = Gpu::Silent {
+        index: 3,
+        last: well.inventory.gpus[3].info().cloned(),
+        error: error.clone(),
+    };
+    assert_eq!(of(&lost), of(&well));
+    // One that never answered is not counted, and that is all.
+    lost.inventory.gpus[3] = Gpu::Silent {
+        index: 3,
+        last: None,
+        error,
+    };
+    let mut wanted = of(&well);
+    wanted.insert("nvidia.com/gpu.count".to_owned(), "7".to_owned());
+    assert_eq!(of(&lost), wanted);
+}
+
+#[test]
+fn a_node_without_gpus_has_no_gpu_but_a_machine() {
+    let mut machine = machine(&[]);
+    machine.files.machine = None;
+    let labels = of(&machine);
+    assert_eq!(labels["nvidia.com/gpu.machine"], "unknown");
+    assert!(!labels.contains_key("nvidia.com/gpu.count"));
+}
+
+#[test]
+fn a_driver_of_two_numbers_has_no_revision() {
+    let mut machine = machine(&[T4]);
+    machine.inventory.driver.version = "550.54".to_owned();
+    expect(
+        &machine,
+        &[
+            ("cuda.driver.rev", ""),
+            ("cuda.driver-version.full", "550.54"),
+        ],
+    );
+}
+
+/// The rules of the API server for keys and values.
+fn is_label(key: &str, value: &str) -> bool {
+    let valid = |text: &str| {
+        let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        let inside = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        text.len() <= 63
+            && end(text.chars().next())
+            && end(text.chars().last())
+            && text.chars().all(inside)
+    };
+    let (_, name) = key.split_once('/').unwrap();
+    valid(name) && (value.is_empty() || valid(value))
+}
+
+/// Anything at all, or something long that a label could nearly hold.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), "[-a-zA-Z0-9._ ]{0,90}"]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// One label that is none makes the API server refuse all of them.
+    #[test]
+    fn whatever_the_driver_says_every_label_is_one(
+        names in prop::collection::vec(text(), 1..4),
+        version in text(),
+        text in text(),
+        mixed in any::<bool>(),
+    ) {
+        let strategy = if mixed { "mixed" } else { "single" };
+        let mut machine = machine(&[A100; 3]).cut(strategy, 1, &[A100_3G, A100_1G]);
+        for (info, name) in machine.infos().zip(&names) {
+            info.name.clone_from(name);
+        }
+        machine.inventory.driver.version = version;
+        machine.files.machine = Some(text);
+        for (key, value) in of(&machine) {
+            prop_assert!(is_label(&key, &value), "{key} = {value}");
+        }
+    }
+}
