@@ -6,6 +6,7 @@
 pub mod allocate;
 pub mod config;
 pub mod device;
+pub mod health;
 pub mod host;
 pub mod nvml;
 pub mod state;
