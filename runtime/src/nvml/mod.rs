@@ -2,6 +2,8 @@
 //!
 //! Everything behind this door may fail for one GPU and not for the next, so each question is about one GPU.
 
+pub mod watcher;
+
 use std::fmt;
 use std::time::Duration;
 
