@@ -9,3 +9,11 @@ mod golden;
 mod grants;
 mod labels;
 mod machines;
+//! What the runtime does on a node: with made-up drivers, kubelets and clients, through its public doors.
+
+mod exposition;
+mod health;
+mod http;
+mod machine;
+mod metrics;
+mod watcher;

@@ -5,6 +5,7 @@
 mod mig;
 mod real;
 pub mod fake;
+pub mod watcher;
 
 use std::fmt;
 use std::time::Duration;

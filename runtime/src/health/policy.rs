@@ -1,0 +1,214 @@
+//! Which errors count, and how long a GPU that was ill has to be quiet.
+
+use std::collections::BTreeSet;
+
+use gpuc_schema::node_config::HealthPolicy;
+
+use super::xid::{Effect, effect};
+
+/// A day in milliseconds: a GPU that falls ill again within it waits twice as long.
+pub const DAY: u64 = 24 * 60 * 60 * 1000;
+
+/// The longest wait, however often a GPU fell ill: six hours in milliseconds.
+pub const LONGEST_WAIT: u64 = 6 * 60 * 60 * 1000;
+
+/// What counts as ill, and when a GPU counts as well again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether no event counts but the Xids that are enabled by name.
+    off: bool,
+    /// Xids that count for nothing.
+    ignored: BTreeSet<u64>,
+    /// Xids that count whatever else is said; NVIDIA's way to take one out of the list of the ignored.
+    enabled: Enabled,
+    /// How long a GPU has to be quiet, in milliseconds.
+    quiet: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Enabled {
+    All,
+    These(BTreeSet<u64>),
+}
+
+impl Policy {
+    /// The policy of a configuration and of the environment variables that NVIDIA's plugin reads, `DP_DISABLE_HEALTHCHECKS`
+    /// (`all`, `xids`, or Xids with commas between them) and `DP_ENABLE_HEALTHCHECKS` (`all` or Xids; it wins). The
+    /// second answer are the words in them that are neither.
+    ///
+    /// With `all` or `xids` nothing counts that is reported by an event, as with NVIDIA's plugin; a GPU that does not
+    /// answer when it is asked is still not offered.
+    pub fn new(
+        config: &HealthPolicy,
+        disable: Option<&str>,
+        enable: Option<&str>,
+    ) -> (Self, Vec<String>) {
+        let disable = disable.unwrap_or_default().to_lowercase();
+        let enable = enable.unwrap_or_default().to_lowercase();
+        let mut unknown = Vec::new();
+        let mut ignored: BTreeSet<u64> = config.ignored_xids.iter().copied().collect();
+        let mut off = !config.watch;
+        for word in words(&disable) {
+            match (word, word.parse()) {
+                ("all" | "xids", _) => off = true,
+                (_, Ok(number)) => {
+                    ignored.insert(number);
+                }
+                (_, Err(_)) => unknown.push(word.to_owned()),
+            }
+        }
+        let mut all = false;
+        let mut these = BTreeSet::new();
+        for word in words(&enable) {
+            match (word, word.parse()) {
+                ("all", _) => all = true,
+                (_, Ok(number)) => {
+                    these.insert(number);
+                }
+                (_, Err(_)) => unknown.push(word.to_owned()),
+            }
+        }
+        let policy = Self {
+            off: off && !all,
+            ignored,
+            enabled: if all {
+                Enabled::All
+            } else {
+                Enabled::These(these)
+            },
+            quiet: config
+                .quiet_seconds
+                .map(|seconds| u64::from(seconds) * 1000),
+        };
+        (policy, unknown)
+    }
+
+    /// What an Xid says about a GPU under this policy. An error of applications that is enabled by name is not trusted
+    /// for a while.
+    pub fn effect(&self, xid: u64) -> Effect {
+        let by_number = effect(xid);
+        let enabled = match &self.enabled {
+            Enabled::All => true,
+            Enabled::These(these) => these.contains(&xid),
+        };
+        match (enabled, by_number) {
+            (true, Effect::Application) => Effect::Quiet,
+            (true, _) => by_number,
+            (false, _) if self.off || self.ignored.contains(&xid) => Effect::Application,
+            (false, _) => by_number,
+        }
+    }
+
+    /// Whether events that are no Xids count.
+    pub fn counts_events(&self) -> bool {
+        !self.off
+    }
+
+    /// Whether anything that an event reports can count; where not, nothing needs to be watched.
+    pub fn watches(&self) -> bool {
+        !self.off || self.enabled != Enabled::These(BTreeSet::new())
+    }
+
+    /// How long a GPU has to be quiet that fell ill again this many times, in milliseconds; `None` where it is not
+    /// offered again.
+    pub fn wait(&self, relapses: u32) -> Option<u64> {
+        let factor = 1_u64.checked_shl(relapses).unwrap_or(u64::MAX);
+        let wait = |quiet: u64| quiet.saturating_mul(factor).min(LONGEST_WAIT.max(quiet));
+        self.quiet.map(wait)
+    }
+}
+
+fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(disable: &str, enable: &str) -> Policy {
+        let (policy, unknown) = Policy::new(&HealthPolicy::default(), Some(disable), Some(enable));
+        assert_eq!(unknown, [""; 0]);
+        policy
+    }
+
+    #[test]
+    fn by_default_errors_of_programs_count_for_nothing() {
+        let policy = Policy::new(&HealthPolicy::default(), None, None).0;
+        for xid in [13, 31, 43, 45, 68, 109] {
+            assert_eq!(policy.effect(xid), Effect::Application, "{xid}");
+        }
+        assert_eq!(policy.effect(79), Effect::Reboot);
+        assert!(policy.watches() && policy.counts_events());
+    }
+
+    #[test]
+    fn nvidias_list_is_added_to_what_is_ignored() {
+        let policy = policy("48, 74", "");
+        assert_eq!(policy.effect(48), Effect::Application);
+        assert_eq!(policy.effect(74), Effect::Application);
+        assert_eq!(policy.effect(31), Effect::Application);
+        assert_eq!(policy.effect(79), Effect::Reboot);
+    }
+
+    #[test]
+    fn all_and_xids_turn_everything_off() {
+        for word in ["all", "xids", "ALL", "13,xids"] {
+            let policy = policy(word, "");
+            assert_eq!(policy.effect(79), Effect::Application, "{word}");
+            assert!(!policy.counts_events() && !policy.watches(), "{word}");
+        }
+    }
+
+    #[test]
+    fn what_is_enabled_wins() {
+        let some = policy("all", "79,31");
+        assert_eq!(some.effect(79), Effect::Reboot);
+        assert_eq!(some.effect(31), Effect::Quiet);
+        assert_eq!(some.effect(48), Effect::Application);
+        assert!(some.watches() && !some.counts_events());
+        let all = policy("all", "all");
+        assert_eq!(all.effect(48), Effect::Reset);
+        assert_eq!(all.effect(31), Effect::Quiet);
+        assert!(all.counts_events());
+    }
+
+    #[test]
+    fn words_that_are_neither_are_named() {
+        let config = HealthPolicy::default();
+        let (_, unknown) = Policy::new(&config, Some("48,memory"), Some("-1"));
+        assert_eq!(unknown, ["memory", "-1"]);
+    }
+
+    #[test]
+    fn the_configuration_ignores_and_turns_off() {
+        let config = HealthPolicy {
+            ignored_xids: vec![94],
+            ..HealthPolicy::default()
+        };
+        let ignoring = Policy::new(&config, None, None).0;
+        assert_eq!(ignoring.effect(94), Effect::Application);
+        let config = HealthPolicy {
+            watch: false,
+            ..HealthPolicy::default()
+        };
+        assert!(!Policy::new(&config, None, None).0.watches());
+    }
+
+    #[test]
+    fn the_wait_doubles_up_to_a_bound() {
+        let policy = Policy::new(&HealthPolicy::default(), None, None).0;
+        assert_eq!(policy.wait(0), Some(60_000));
+        assert_eq!(policy.wait(1), Some(120_000));
+        assert_eq!(policy.wait(3), Some(480_000));
+        assert_eq!(policy.wait(40), Some(LONGEST_WAIT));
+        assert_eq!(policy.wait(u32::MAX), Some(LONGEST_WAIT));
+        let config = HealthPolicy {
+            quiet_seconds: None,
+            ..HealthPolicy::default()
+        };
+        assert_eq!(Policy::new(&config, None, None).0.wait(0), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! Made-up machines as values: eight H100, whole, shared or cut into seven each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gpuc_runtime::device::{Gpu, Inventory, Topology, offers};
+use gpuc_runtime::host::HostFiles;
+use gpuc_runtime::nvml::{
+    DriverInfo, Engines, GpuInfo, MigMode, NvmlError, NvmlErrorKind, SliceInfo,
+};
+use gpuc_runtime::state::State;
+use gpuc_schema::node_config::{NodeConfig, NodeSharing};
+
+pub(crate) fn uuid(index: u32) -> String {
+    format!("GPU-00000000-0000-0000-0000-{index:012}")
+}
+
+/// The MIG device in GPU instance `gi`.
+pub(crate) fn slice(index: u32, gi: u32) -> String {
+    format!("MIG-00000000-0000-0000-{index:04}-{gi:012}")
+}
+
+pub(crate) fn error(kind: NvmlErrorKind, message: &str) -> NvmlError {
+    let message = message.to_owned();
+    NvmlError { kind, message }
+}
+
+pub(crate) fn lost() -> NvmlError {
+    error(NvmlErrorKind::GpuLost, "nvmlDeviceGetUUID: GPU is lost")
+}
+
+/// A GPU, with slices in the GPU instances 7 to 13 where it is cut.
+pub(crate) fn info(index: u32, cut: bool) -> GpuInfo {
+    let slices = (7..14).filter(|_| cut).map(|gi| SliceInfo {
+        index: gi - 7,
+        uuid: slice(index, gi),
+        gi,
+        ci: 0,
+        profile: "1g.10gb".into(),
+        place: Some((gi - 7, 1)),
+        memory_mib: 9_856,
+        multiprocessors: 16,
+        gi_slices: 1,
+        ci_slices: 1,
+        engines: Engines::default(),
+    });
+    GpuInfo {
+        index,
+        uuid: uuid(index),
+        minor: index,
+        name: "NVIDIA H100 80GB HBM3".into(),
+        pci_bus_id: format!("00000000:{:02X}:00.0", 0x19 + index),
+        pci_id: 0x2330_10DE,
+        memory_bytes: Some(85_520_809_984),
+        compute_capability: (9, 0),
+        mig: Some(MigMode {
+            enabled: cut,
+            pending: cut,
+        }),
+        slices: slices.collect(),
+        clique: None,
+    }
+}
+
+pub(crate) fn inventory(count: u32, cut: bool) -> Inventory {
+    let gpu = |index| Gpu::Known {
+        info: info(index, cut),
+        numa: Some(index / 4),
+    };
+    Inventory {
+        driver: DriverInfo {
+            version: "570.86.15".into(),
+            cuda: (12, 8),
+        },
+        gpus: (0..count).map(gpu).collect(),
+        topology: Topology::default(),
+    }
+}
+
+/// The same machine while a GPU does not answer.
+pub(crate) fn without(inventory: &Inventory, index: u32) -> Inventory {
+    let mut silent = inventory.clone();
+    for gpu in &mut silent.gpus {
+        if gpu.index() == index {
+            *gpu = Gpu::Silent {
+                index,
+                last: gpu.info().cloned(),
+                error: lost(),
+            };
+        }
+    }
+    silent
+}
+
+/// Four or ten containers take turns on every GPU.
+pub(crate) fn time_slicing(replicas: u32) -> NodeSharing {
+    NodeSharing::TimeSlicing {
+        replicas,
+        rename: false,
+        refuse_more_than_one: false,
+    }
+}
+
+pub(crate) fn mig() -> NodeSharing {
+    NodeSharing::Mig {
+        strategy: "single".into(),
+        apply: false,
+        gpus: Vec::new(),
+    }
+}
+
+pub(crate) fn state(
+    inventory: &Inventory,
+    sharing: &NodeSharing,
+    unwell: BTreeMap<String, String>,
+) -> State {
+    let config = r#"{
+        "apiVersion": "node.gpuc.dev/v1alpha1",
+        "kind": "NodeConfig",
+        "cluster": "demo",
+        "pool": "train",
+        "expected": {"model": "h100-80gb", "count": 8},
+        "driver": {"hostRoot": "/", "containerRoot": "/driver-root"},
+        "devices": "environmentVariable",
+        "sharing": "exclusive",
+        "resources": {"nvidia.com/gpu": 8}
+    }"#;
+    let mut config: NodeConfig = serde_json::from_str(config).expect("it is a configuration");
+    config.sharing = sharing.clone();
+    State {
+        config: Arc::new(config),
+        inventory: Arc::new(inventory.clone()),
+        files: Arc::new(HostFiles::default()),
+        offers: offers(inventory, sharing),
+        unwell,
+    }
+}

@@ -1,0 +1,191 @@
+//! The thread that watches the driver, with a driver that answers what a test has written down.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gpuc_runtime::health::WatchReport;
+use gpuc_runtime::nvml::watcher::{Handle, spawn_with};
+use gpuc_runtime::nvml::{
+    Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind,
+    Sample, Watch,
+};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::machine::error;
+
+/// Longer than anything here takes, to find what hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What one subscription does: the GPUs that it does not watch, then what each wait answers. After the last answer
+/// nothing comes any more.
+type Script = Result<(Vec<u32>, Vec<Result<NvmlEvent, NvmlError>>), NvmlError>;
+
+#[derive(Default)]
+struct Driver {
+    scripts: Mutex<VecDeque<Script>>,
+    subscriptions: AtomicUsize,
+}
+
+struct Subscription {
+    unwatched: Vec<(u32, NvmlError)>,
+    answers: VecDeque<Result<NvmlEvent, NvmlError>>,
+}
+
+fn broken() -> NvmlError {
+    error(NvmlErrorKind::Other, "nvmlEventSetWait: unknown error")
+}
+
+fn event(gpu: u32) -> NvmlEvent {
+    NvmlEvent {
+        gpu: Some(gpu),
+        kind: NvmlEventKind::SingleBitEcc,
+    }
+}
+
+impl Nvml for Driver {
+    fn driver(&self) -> Result<DriverInfo, NvmlError> {
+        Err(broken())
+    }
+    fn gpu_count(&self) -> Result<u32, NvmlError> {
+        Err(broken())
+    }
+    fn gpu(&self, _: u32) -> Result<GpuInfo, NvmlError> {
+        Err(broken())
+    }
+    fn link(&self, _: u32, _: u32) -> Result<Link, NvmlError> {
+        Err(broken())
+    }
+    fn condition(&self, _: u32) -> Result<Condition, NvmlError> {
+        Err(broken())
+    }
+    fn sample(&self, _: u32) -> Result<Sample, NvmlError> {
+        Err(broken())
+    }
+    fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {
+        self.subscriptions.fetch_add(1, Ordering::SeqCst);
+        let script = self.scripts.lock().expect("no test panicked").pop_front();
+        let (unwatched, answers) = script.unwrap_or(Ok((Vec::new(), Vec::new())))?;
+        let unwatched = unwatched.into_iter().map(|gpu| (gpu, broken()));
+        Ok(Box::new(Subscription {
+            unwatched: unwatched.collect(),
+            answers: answers.into(),
+        }))
+    }
+}
+
+impl Watch for Subscription {
+    fn unwatched(&self) -> &[(u32, NvmlError)] {
+        &self.unwatched
+    }
+    fn next(&mut self, timeout: Duration) -> Result<Option<NvmlEvent>, NvmlError> {
+        match self.answers.pop_front() {
+            Some(answer) => answer.map(Some),
+            None => {
+                thread::sleep(timeout);
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn watch(scripts: Vec<Script>) -> (Handle, UnboundedReceiver<WatchReport>, Arc<Driver>) {
+    let driver = Arc::new(Driver {
+        scripts: Mutex::new(scripts.into()),
+        ..Driver::default()
+    });
+    let (sender, receiver) = unbounded_channel();
+    let nvml: Arc<dyn Nvml> = driver.clone();
+    let handle = spawn_with(nvml, sender, Duration::from_millis(50)).expect("there is room");
+    (handle, receiver, driver)
+}
+
+/// The next report.
+fn next(receiver: &mut UnboundedReceiver<WatchReport>) -> WatchReport {
+    let start = Instant::now();
+    loop {
+        match receiver.try_recv() {
+            Ok(report) => return report,
+            Err(_) if start.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(2)),
+            Err(error) => panic!("no report: {error}"),
+        }
+    }
+}
+
+fn started() -> WatchReport {
+    WatchReport::Started {
+        unwatched: Vec::new(),
+    }
+}
+
+#[test]
+fn events_are_passed_on_in_order() {
+    let (_handle, mut receiver, driver) =
+        watch(vec![Ok((vec![], vec![Ok(event(1)), Ok(event(2))]))]);
+    assert_eq!(next(&mut receiver), started());
+    assert_eq!(next(&mut receiver), WatchReport::Event(event(1)));
+    assert_eq!(next(&mut receiver), WatchReport::Event(event(2)));
+    assert_eq!(driver.subscriptions.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn gpus_that_are_not_watched_are_named() {
+    let (_handle, mut receiver, _) = watch(vec![Ok((vec![6], vec![]))]);
+    let unwatched = vec![(6, broken())];
+    assert_eq!(next(&mut receiver), WatchReport::Started { unwatched });
+}
+
+#[test]
+fn a_wait_that_fails_is_reported_and_started_over() {
+    let (_handle, mut receiver, driver) = watch(vec![
+        Ok((vec![], vec![Ok(event(1)), Err(broken())])),
+        Err(broken()),
+        Ok((vec![], vec![Ok(event(2))])),
+    ]);
+    assert_eq!(next(&mut receiver), started());
+    assert_eq!(next(&mut receiver), WatchReport::Event(event(1)));
+    assert_eq!(next(&mut receiver), WatchReport::Failed(broken()));
+    assert_eq!(next(&mut receiver), WatchReport::Failed(broken()));
+    assert_eq!(next(&mut receiver), started());
+    assert_eq!(next(&mut receiver), WatchReport::Event(event(2)));
+    assert_eq!(driver.subscriptions.load(Ordering::SeqCst), 3);
+}
+
+/// A driver that fails at once each time must not keep a processor busy: within 1.5 s there is room for the tries after
+/// 0, 0.1, 0.3 and 0.7 s, and for one that a slow machine brings late.
+#[test]
+fn failures_are_tried_again_ever_more_slowly() {
+    let scripts = (0..1_000).map(|_| Err(broken())).collect();
+    let (handle, _receiver, driver) = watch(scripts);
+    thread::sleep(Duration::from_millis(1_400));
+    let tries = driver.subscriptions.load(Ordering::SeqCst);
+    assert!((2..=5).contains(&tries), "{tries}");
+    let start = Instant::now();
+    handle.join();
+    assert!(start.elapsed() < Duration::from_millis(700), "it pauses on");
+}
+
+#[test]
+fn the_thread_ends_when_the_handle_is_dropped() {
+    let (handle, mut receiver, _) = watch(vec![]);
+    assert_eq!(next(&mut receiver), started());
+    drop(handle);
+    let start = Instant::now();
+    while !receiver.is_closed() {
+        assert!(start.elapsed() < PATIENCE, "it lives on");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn the_thread_ends_when_nobody_listens() {
+    let (handle, receiver, _) = watch(vec![]);
+    drop(receiver);
+    let start = Instant::now();
+    while !handle.is_finished() {
+        assert!(start.elapsed() < PATIENCE, "it lives on");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
