@@ -7,5 +7,6 @@ pub mod allocate;
 pub mod config;
 pub mod device;
 pub mod host;
+pub mod kubelet;
 pub mod nvml;
 pub mod state;
