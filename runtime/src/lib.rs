@@ -9,4 +9,5 @@ pub mod device;
 pub mod host;
 pub mod kubelet;
 pub mod nvml;
+pub mod plugin;
 pub mod state;
