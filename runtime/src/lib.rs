@@ -18,4 +18,7 @@ pub mod host;
 pub mod metrics;
 pub mod nvml;
 pub mod publish;
+pub mod kubelet;
+pub mod nvml;
+pub mod plugin;
 pub mod state;

@@ -1,0 +1,174 @@
+//! A kubelet that starts late, restarts, or takes its time is met at once, and once.
+
+use std::time::{Duration, Instant};
+
+use gpuc_runtime::plugin::PluginEvent;
+
+use super::{GPU, Node, SLICE, offer, settle};
+
+/// NVIDIA's plugin meets a kubelet that comes 0.3 s late after 1.02 s, then stops and registers a second time.
+#[tokio::test]
+async fn a_kubelet_that_starts_late_is_met_once() {
+    for late in [30, 300] {
+        let mut node = Node::new();
+        tokio::time::sleep(Duration::from_millis(late)).await;
+        node.kubelet.start().await;
+        let resource = node.kubelet.met(GPU).await;
+        assert_eq!(resource.healthy().len(), 8);
+        settle().await;
+        let seen = node.kubelet.seen();
+        assert_eq!(seen.registrations.len(), 1);
+        assert_eq!((seen.resource(GPU).lists, seen.resource(GPU).ended), (1, 0));
+        let (_, request) = &seen.registrations[0];
+        assert_eq!(request.version, "v1beta1");
+        assert_eq!(request.endpoint, "gpuc-nvidia.com_gpu.sock");
+        let options = request.options.unwrap();
+        assert!(options.get_preferred_allocation_available && !options.pre_start_required);
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_only_a_later_kubelet_makes_is_met_once() {
+    let mut node = Node::without_folder();
+    settle().await;
+    node.kubelet.start().await;
+    node.kubelet.met(GPU).await;
+    settle().await;
+    assert_eq!(node.kubelet.seen().registrations.len(), 1);
+}
+
+#[tokio::test]
+async fn a_hundred_restarts_are_each_met_once() {
+    let mut node = Node::running().await;
+    for restart in 0..100_u64 {
+        match restart % 3 {
+            0 => node.kubelet.restart().await,
+            // A crash leaves the socket; the next kubelet removes it.
+            1 => {
+                node.kubelet.kill().await;
+                node.kubelet.start().await;
+            }
+            _ => {
+                node.kubelet.stop().await;
+                tokio::time::sleep(Duration::from_millis(2)).await;
+                node.kubelet.start().await;
+            }
+        }
+        let resource = node.kubelet.met(GPU).await;
+        assert_eq!(resource.healthy().len(), 8);
+    }
+    settle().await;
+    let seen = node.kubelet.seen();
+    for life in 1..=101 {
+        assert_eq!(seen.registrations_in(life, GPU), 1, "life {life}");
+    }
+    let counts = node.counts.resource(GPU);
+    let registrations = &counts.registrations;
+    assert_eq!(
+        registrations.load(std::sync::atomic::Ordering::Relaxed),
+        101
+    );
+}
+
+/// gRPC's first pause of a second is what NVIDIA's plugin loses in 4 to 24 of 60 restarts.
+#[tokio::test]
+async fn a_kubelet_between_bind_and_listen_is_met_as_soon_as_it_listens() {
+    let mut node = Node::running().await;
+    for gap in [20, 200, 20, 200] {
+        node.kubelet.stop().await;
+        node.kubelet
+            .start_with_gap(Duration::from_millis(gap))
+            .await;
+        let listens = Instant::now();
+        node.kubelet.met(GPU).await;
+        let waited = listens.elapsed();
+        assert!(waited < Duration::from_millis(800), "{waited:?}");
+    }
+    settle().await;
+    let seen = node.kubelet.seen();
+    for life in 1..=5 {
+        assert_eq!(seen.registrations_in(life, GPU), 1, "life {life}");
+    }
+    let errors = &node.counts.resource(GPU).registration_errors;
+    assert_eq!(errors.load(std::sync::atomic::Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn health_survives_restarts_of_the_kubelet() {
+    let mut node = Node::running().await;
+    node.change(|state| {
+        state.unwell.insert("GPU-3".to_owned(), "XID 79".to_owned());
+    });
+    for _ in 0..3 {
+        node.kubelet.restart().await;
+        let resource = node.kubelet.met(GPU).await;
+        assert_eq!(resource.devices.len(), 8);
+        assert!(!resource.healthy().contains(&"gpu-3"));
+        assert_eq!(resource.healthy().len(), 7);
+    }
+}
+
+#[tokio::test]
+async fn trouble_while_the_kubelet_is_away_is_not_lost() {
+    let mut node = Node::running().await;
+    node.kubelet.stop().await;
+    node.change(|state| {
+        state.unwell.insert("GPU-3".to_owned(), "XID 79".to_owned());
+    });
+    node.kubelet.start().await;
+    assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 7);
+}
+
+#[tokio::test]
+async fn several_resources_are_registered_in_each_life() {
+    let mut node = Node::running().await;
+    node.change(|state| state.offers.push(offer(SLICE, 7)));
+    node.kubelet.met(SLICE).await;
+    for _ in 0..5 {
+        node.kubelet.restart().await;
+        assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 8);
+        assert_eq!(node.kubelet.met(SLICE).await.healthy().len(), 7);
+    }
+    settle().await;
+    let seen = node.kubelet.seen();
+    assert_eq!(seen.registrations_in(1, SLICE), 1);
+    for life in 2..=6 {
+        assert_eq!(seen.registrations_in(life, GPU), 1);
+        assert_eq!(seen.registrations_in(life, SLICE), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_kubelet_that_says_no_is_asked_again_and_the_log_says_why() {
+    let mut node = Node::new();
+    node.kubelet.refuses = Some("the resource name is not mine".to_owned());
+    node.kubelet.start().await;
+    let heard = node
+        .hear(|event| matches!(event, PluginEvent::NotRegistered { .. }))
+        .await;
+    let PluginEvent::NotRegistered { why, .. } = heard else {
+        unreachable!("it was just found to be one")
+    };
+    assert!(why.contains("the resource name is not mine"), "{why}");
+    node.hear(|event| matches!(event, PluginEvent::NotRegistered { .. }))
+        .await;
+    node.kubelet.stop().await;
+    node.kubelet.refuses = None;
+    node.kubelet.start().await;
+    node.kubelet.met(GPU).await;
+}
+
+/// The kubelet ends a list it cannot read, counts all devices as unhealthy, and waits for a registration.
+#[tokio::test]
+async fn a_kubelet_that_gave_the_plugin_up_is_registered_with_again() {
+    let mut node = Node::running().await;
+    // As the real one stops listening: its connections end, its socket stays.
+    node.kubelet.hang_up();
+    node.hear(|event| matches!(event, PluginEvent::GivenUp { .. }))
+        .await;
+    node.kubelet
+        .until("a second registration", |seen| {
+            seen.registrations_in(1, GPU) == 2 && seen.resource(GPU).healthy().len() == 8
+        })
+        .await;
+}

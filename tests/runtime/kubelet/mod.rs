@@ -1,0 +1,188 @@
+//! What the daemon promises the kubelet, fault by fault.
+
+mod authority;
+mod calls;
+mod lists;
+mod lives;
+mod pods;
+mod sockets;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpuc_runtime::allocate::Grant;
+use gpuc_runtime::device::{Gpu, Inventory, Offer, Share, Topology};
+use gpuc_runtime::host::HostFiles;
+use gpuc_runtime::nvml::{DriverInfo, NvmlError, NvmlErrorKind};
+use gpuc_runtime::plugin::{Answers, Counts, PluginEvent, Plugins, Refused, Setup};
+use gpuc_runtime::state::State;
+use tokio::sync::{mpsc, watch};
+
+use crate::simulated_kubelet::{Kubelet, PATIENCE};
+
+const GPU: &str = "nvidia.com/gpu";
+const SLICE: &str = "nvidia.com/mig-1g.10gb";
+
+/// A node with a daemon's plugins and a kubelet that is not started.
+struct Node {
+    folder: PathBuf,
+    kubelet: Kubelet,
+    state: watch::Sender<Arc<State>>,
+    plugins: Plugins,
+    events: mpsc::Receiver<PluginEvent>,
+    counts: Arc<Counts>,
+    above: tempfile::TempDir,
+}
+
+impl Node {
+    /// A node with eight GPUs on two NUMA nodes, and a folder for plugins.
+    fn new() -> Self {
+        let node = Self::without_folder();
+        std::fs::create_dir(&node.folder).unwrap();
+        node
+    }
+
+    /// A node whose kubelet has never run.
+    fn without_folder() -> Self {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("device-plugins");
+        let (state, receiver) = watch::channel(Arc::new(state(vec![offer(GPU, 8)])));
+        let counts = Arc::new(Counts::default());
+        let (sender, events) = mpsc::channel(10_000);
+        let plugins = Plugins::start(Setup {
+            folder: folder.clone(),
+            state: receiver,
+            answers: Arc::new(Obedient),
+            events: sender,
+            counts: Arc::clone(&counts),
+        });
+        Self {
+            kubelet: Kubelet::new(&folder),
+            folder,
+            state,
+            plugins,
+            events,
+            counts,
+            above,
+        }
+    }
+
+    /// A node whose kubelet runs and has met the plugin.
+    async fn running() -> Self {
+        let mut node = Self::new();
+        node.kubelet.start().await;
+        node.kubelet.met(GPU).await;
+        node
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        self.state.send_modify(|state| change(Arc::make_mut(state)));
+    }
+
+    fn socket(&self, resource: &str) -> PathBuf {
+        self.folder.join(gpuc_runtime::plugin::file_name(resource))
+    }
+
+    /// Waits for an event.
+    async fn hear(&mut self, mut wanted: impl FnMut(&PluginEvent) -> bool) -> PluginEvent {
+        let heard = async {
+            loop {
+                let event = self.events.recv().await.expect("plugins run");
+                if wanted(&event) {
+                    return event;
+                }
+            }
+        };
+        let heard = tokio::time::timeout(PATIENCE, heard).await;
+        heard.expect("the event does not come")
+    }
+}
+
+fn offer(resource: &str, count: u32) -> Offer {
+    let share = |index: u32| Share {
+        id: format!("{}-{index}", resource.rsplit('/').next().unwrap()),
+        part: format!("GPU-{index}"),
+        gpu: index,
+        numa: Some(index / 4),
+    };
+    Offer {
+        resource: resource.to_owned(),
+        replicas: 1,
+        shares: (0..count).map(share).collect(),
+    }
+}
+
+fn state(offers: Vec<Offer>) -> State {
+    let config = r#"{
+        "apiVersion": "node.gpuc.dev/v1alpha1",
+        "kind": "NodeConfig",
+        "cluster": "demo",
+        "pool": "train",
+        "expected": {"model": "h100-80gb", "count": 8},
+        "driver": {"hostRoot": "/", "containerRoot": "/driver-root"},
+        "devices": "environmentVariable",
+        "sharing": "exclusive",
+        "resources": {"nvidia.com/gpu": 8}
+    }"#;
+    let error = NvmlError {
+        kind: NvmlErrorKind::Other,
+        message: "nobody asks in this test".to_owned(),
+    };
+    let silent = |index| Gpu::Silent {
+        index,
+        last: None,
+        error: error.clone(),
+    };
+    let inventory = Inventory {
+        driver: DriverInfo {
+            version: "570.86.15".to_owned(),
+            cuda: (12, 8),
+        },
+        gpus: (0..8).map(silent).collect(),
+        topology: Topology::default(),
+    };
+    State {
+        config: Arc::new(gpuc_runtime::config::parse(config).unwrap()),
+        inventory: Arc::new(inventory),
+        files: Arc::new(HostFiles::default()),
+        offers,
+        unwell: BTreeMap::new(),
+    }
+}
+
+/// Grants what is well, and prefers what comes first.
+struct Obedient;
+
+impl Answers for Obedient {
+    fn allocate(&self, state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, Refused> {
+        let unknown: Vec<_> = ids.iter().filter(|id| offer.share(id).is_none()).collect();
+        if !unknown.is_empty() {
+            return Err(Refused::Invalid(format!("unknown devices: {unknown:?}")));
+        }
+        let mut shares = ids.iter().filter_map(|id| offer.share(id));
+        if let Some(share) = shares.find(|share| state.trouble(share).is_some()) {
+            return Err(Refused::Unusable(format!("{} is not well", share.id)));
+        }
+        Ok(Grant {
+            envs: BTreeMap::from([("NVIDIA_VISIBLE_DEVICES".to_owned(), ids.join(","))]),
+            ..Grant::default()
+        })
+    }
+
+    fn preferred(
+        &self,
+        _: &State,
+        _: &Offer,
+        available: &[String],
+        _: &[String],
+        size: usize,
+    ) -> Vec<String> {
+        available.iter().take(size).cloned().collect()
+    }
+}
+
+async fn settle() {
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}

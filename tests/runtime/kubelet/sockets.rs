@@ -1,0 +1,150 @@
+//! Sockets and folders that are taken away come back; none is left behind.
+
+use std::fs;
+use std::time::Duration;
+
+use gpuc_runtime::kubelet::api::v1beta1::Empty;
+use gpuc_runtime::plugin::PluginEvent;
+use tokio::net::UnixListener;
+
+use super::{GPU, Node, SLICE, offer, settle};
+use crate::simulated_kubelet::dial;
+
+/// NVIDIA's plugin never notices that.
+#[tokio::test]
+async fn an_own_socket_that_was_deleted_is_made_again_and_the_list_goes_on() {
+    let mut node = Node::running().await;
+    for _ in 0..10 {
+        fs::remove_file(node.socket(GPU)).unwrap();
+        node.hear(|event| matches!(event, PluginEvent::SocketLost { .. }))
+            .await;
+        node.hear(|event| matches!(event, PluginEvent::Bound { .. }))
+            .await;
+        let mut plugin = dial(&node.socket(GPU)).await.unwrap();
+        plugin.get_device_plugin_options(Empty {}).await.unwrap();
+    }
+    node.change(|state| {
+        state.unwell.insert("GPU-1".to_owned(), "XID 48".to_owned());
+    });
+    let seven = |seen: &crate::simulated_kubelet::Seen| seen.resource(GPU).healthy().len() == 7;
+    let seen = node.kubelet.until("one unhealthy", seven).await;
+    assert_eq!(seen.registrations.len(), 1, "the kubelet lost nothing");
+    assert_eq!(seen.resource(GPU).ended, 0);
+}
+
+#[tokio::test]
+async fn a_wiped_folder_is_met_once_more() {
+    let mut node = Node::running().await;
+    for life in 2..=6 {
+        node.kubelet.kill().await;
+        fs::remove_dir_all(&node.folder).unwrap();
+        if life % 2 == 0 {
+            settle().await;
+        }
+        node.kubelet.start().await;
+        assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 8);
+    }
+    settle().await;
+    for life in 1..=6 {
+        assert_eq!(node.kubelet.seen().registrations_in(life, GPU), 1);
+    }
+}
+
+#[tokio::test]
+async fn files_wiped_out_of_the_folder_change_nothing_for_a_kubelet_that_runs() {
+    let mut node = Node::running().await;
+    for entry in fs::read_dir(&node.folder).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    node.hear(|event| matches!(event, PluginEvent::SocketLost { .. }))
+        .await;
+    settle().await;
+    let seen = node.kubelet.seen();
+    assert_eq!(seen.resource(GPU).healthy().len(), 8);
+    assert_eq!((seen.registrations.len(), seen.resource(GPU).ended), (1, 0));
+    assert!(node.socket(GPU).exists());
+    node.kubelet.restart().await;
+    node.kubelet.met(GPU).await;
+}
+
+#[tokio::test]
+async fn a_socket_that_an_earlier_daemon_left_is_replaced() {
+    let mut node = Node::without_folder();
+    fs::create_dir(&node.folder).unwrap();
+    drop(UnixListener::bind(node.socket(GPU)));
+    node.hear(|event| matches!(event, PluginEvent::Bound { .. }))
+        .await;
+    dial(&node.socket(GPU)).await.unwrap();
+}
+
+#[tokio::test]
+async fn two_daemons_do_not_fight_over_a_socket() {
+    let mut node = Node::running().await;
+    fs::remove_file(node.socket(GPU)).unwrap();
+    let other = UnixListener::bind(node.socket(GPU)).unwrap();
+    node.hear(|event| matches!(event, PluginEvent::SocketTaken { .. }))
+        .await;
+    settle().await;
+    let taken = fs::symlink_metadata(node.socket(GPU)).unwrap();
+    // The newer one leaves as daemons do, and the older one takes over: the kubelet must be told.
+    drop(other);
+    fs::remove_file(node.socket(GPU)).unwrap();
+    node.hear(|event| matches!(event, PluginEvent::Registered { .. }))
+        .await;
+    use std::os::unix::fs::MetadataExt;
+    let ours = fs::symlink_metadata(node.socket(GPU)).unwrap();
+    assert!(ours.ino() != taken.ino() || ours.created().unwrap() != taken.created().unwrap());
+    assert_eq!(node.kubelet.seen().registrations_in(1, GPU), 2);
+}
+
+#[tokio::test]
+async fn what_is_no_socket_is_left_alone_and_named() {
+    let mut node = Node::without_folder();
+    fs::create_dir(&node.folder).unwrap();
+    fs::write(node.socket(GPU), "notes").unwrap();
+    let heard = node
+        .hear(|event| matches!(event, PluginEvent::NotBound { .. }))
+        .await;
+    let PluginEvent::NotBound { why, .. } = heard else {
+        unreachable!("it was just found to be one")
+    };
+    assert!(why.contains("gpuc-nvidia.com_gpu.sock"), "{why}");
+    assert_eq!(fs::read_to_string(node.socket(GPU)).unwrap(), "notes");
+    fs::remove_file(node.socket(GPU)).unwrap();
+    node.kubelet.start().await;
+    node.kubelet.met(GPU).await;
+}
+
+#[tokio::test]
+async fn a_shutdown_removes_the_sockets_at_once() {
+    let node = Node::running().await;
+    node.change(|state| state.offers.push(offer(SLICE, 7)));
+    node.kubelet.met(SLICE).await;
+    assert!(node.socket(GPU).exists() && node.socket(SLICE).exists());
+    let (gpu, slice) = (node.socket(GPU), node.socket(SLICE));
+    let stopped = tokio::time::timeout(Duration::from_secs(2), node.plugins.stop()).await;
+    stopped.expect("it hangs").unwrap();
+    assert!(!gpu.exists() && !slice.exists());
+    let ended = |seen: &crate::simulated_kubelet::Seen| {
+        seen.resource(GPU).ended == 1 && seen.resource(SLICE).ended == 1
+    };
+    node.kubelet.until("both lists ended", ended).await;
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_clients_that_hang() {
+    let node = Node::running().await;
+    let stream = tokio::net::UnixStream::connect(node.socket(GPU)).await;
+    let stopped = tokio::time::timeout(Duration::from_secs(2), node.plugins.stop()).await;
+    stopped.expect("it hangs").unwrap();
+    drop(stream);
+}
+
+#[tokio::test]
+async fn plugins_end_with_whoever_publishes_the_state() {
+    let mut node = Node::running().await;
+    drop(node.state);
+    let ended = tokio::time::timeout(Duration::from_secs(2), node.plugins.ended()).await;
+    ended.expect("it hangs").unwrap();
+    assert!(node.above.path().exists());
+}
