@@ -7,6 +7,7 @@ use std::{fmt, fs, io};
 
 pub use gpuc_schema::node_config::NodeConfig;
 use gpuc_schema::node_config::{API_VERSION, KIND};
+use sha2::{Digest, Sha256};
 pub use watch::watch;
 
 /// Why a configuration cannot be used.
@@ -40,6 +41,16 @@ pub fn load(path: &Path) -> Result<NodeConfig, ConfigError> {
 /// The text of a configuration.
 pub fn read(path: &Path) -> Result<String, ConfigError> {
     fs::read_to_string(path).map_err(ConfigError::Unreadable)
+}
+
+/// What tells one configuration from another: the beginning of its SHA-256.
+pub fn digest(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Reads a configuration.

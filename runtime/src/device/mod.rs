@@ -121,3 +121,16 @@ impl<'i> Part<'i> {
         }
     }
 }
+
+/// Everything in which a node differs from what its configuration wants, in words.
+pub fn differences(inventory: &Inventory, config: &NodeConfig) -> Vec<String> {
+    let hardware = hardware_differences(inventory, &config.expected);
+    let problems = layout_problems(inventory, &config.sharing);
+    let mut differences: Vec<String> = hardware.iter().map(ToString::to_string).collect();
+    differences.extend(problems.iter().map(ToString::to_string));
+    if let NodeSharing::Mig { gpus, .. } = &config.sharing {
+        let layout = layout_differences(inventory, gpus);
+        differences.extend(layout.iter().map(ToString::to_string));
+    }
+    differences
+}

@@ -2,14 +2,16 @@
 //!
 //! Everything behind this door may fail for one GPU and not for the next, so each question is about one GPU.
 
+pub mod fake;
+mod late;
 mod mig;
 mod real;
-pub mod fake;
 pub mod watcher;
 
 use std::fmt;
 use std::time::Duration;
 
+pub use late::Late;
 pub use mig::{ComputeInstance, GpuInstance, MigControl, MigProfile};
 pub use real::Real;
 

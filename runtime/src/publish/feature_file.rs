@@ -8,7 +8,10 @@ use std::{fs, process};
 /// Writes the file whole, by a rename; a file that says the same already is left alone. Files that begin with a dot are
 /// no feature files, so that the new one is not read half written.
 pub(super) fn write(path: &Path, labels: &BTreeMap<String, String>) -> io::Result<()> {
-    let text: String = labels.iter().map(|(key, value)| format!("{key}={value}\n")).collect();
+    let text: String = labels
+        .iter()
+        .map(|(key, value)| format!("{key}={value}\n"))
+        .collect();
     if fs::read_to_string(path).is_ok_and(|before| before == text) {
         return Ok(());
     }
@@ -29,16 +32,26 @@ mod tests {
     fn a_file_is_written_whole_and_only_when_it_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("features.d/gpuc");
-        let label = |count: &str| {
-            BTreeMap::from([("nvidia.com/gpu.count".to_owned(), count.to_owned())])
-        };
+        let label =
+            |count: &str| BTreeMap::from([("nvidia.com/gpu.count".to_owned(), count.to_owned())]);
         write(&path, &label("8")).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "nvidia.com/gpu.count=8\n");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "nvidia.com/gpu.count=8\n"
+        );
         let written = fs::metadata(&path).unwrap().modified().unwrap();
         write(&path, &label("8")).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written);
         write(&path, &label("7")).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "nvidia.com/gpu.count=7\n");
-        assert_eq!(fs::read_dir(folder.path().join("features.d")).unwrap().count(), 1);
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "nvidia.com/gpu.count=7\n"
+        );
+        assert_eq!(
+            fs::read_dir(folder.path().join("features.d"))
+                .unwrap()
+                .count(),
+            1
+        );
     }
 }

@@ -106,7 +106,10 @@ async fn bring_up_to_date(
         told.wellbeing = Some(wellbeing);
     }
     let offered = !state.offers.is_empty();
-    let registered = state.offers.iter().all(|offer| status.registered.contains(&offer.resource));
+    let registered = state
+        .offers
+        .iter()
+        .all(|offer| status.registered.contains(&offer.resource));
     if let Some(key) = &state.config.startup_taint
         && offered
         && registered
@@ -142,7 +145,10 @@ fn wellbeing(state: &State, status: &Status) -> Wellbeing {
         };
     }
     if !state.unwell.is_empty() {
-        let causes = state.unwell.iter().map(|(part, cause)| format!("{part}: {cause}"));
+        let causes = state
+            .unwell
+            .iter()
+            .map(|(part, cause)| format!("{part}: {cause}"));
         return Wellbeing {
             healthy: false,
             reason: "GPUUnhealthy",

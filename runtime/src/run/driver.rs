@@ -14,7 +14,8 @@ use crate::device::{Inventory, discover};
 use crate::driver_files::DriverFiles;
 use crate::health::WatchReport;
 use crate::host::{HostFiles, Roots};
-use crate::nvml::{Fake, Nvml, NvmlError, Real, watcher};
+use crate::nvml::fake::Fake;
+use crate::nvml::{Nvml, NvmlError, Real, watcher};
 use crate::publish::cdi_file;
 use crate::state::State;
 
@@ -53,14 +54,16 @@ impl Opener {
         &self,
         nvml: &Arc<dyn Nvml>,
         before: Arc<Inventory>,
+        host_root: &str,
         events: &UnboundedSender<Event>,
     ) {
         let nvml = Arc::clone(nvml);
         let roots = self.roots.clone();
+        let host_root = host_root.to_owned();
         ask(events, move || {
             let inventory = discover(&*nvml, &roots, Some(&before));
             Event::Scanned(inventory.map(|inventory| {
-                let files = HostFiles::read(&roots, &inventory);
+                let files = HostFiles::read(&roots, &host_root, &inventory);
                 (inventory, files)
             }))
         });
@@ -73,7 +76,7 @@ impl Opener {
         };
         let version = &state.inventory.driver.version;
         let files = DriverFiles::read(&self.roots.driver, version);
-        let specs = cdi::specs(state, &files);
+        let specs = cdi::specs(&state.config, &state.inventory, &state.files, &files);
         if let Err(error) = cdi_file::write(&PathBuf::from(spec_dir), &specs) {
             error!("the CDI specs cannot be written to {spec_dir}: {error}");
         }

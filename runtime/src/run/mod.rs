@@ -1,6 +1,8 @@
 //! The daemon: what it knows, everything that can happen, and how it reacts. This is the only place that does.
 
+mod desk;
 mod driver;
+mod vitals;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,19 +10,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gpuc_schema::node_config::{NodeConfig, NodeSharing};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
 pub use driver::Opener;
 pub use world::{Settings, serve};
 
-use crate::config::ConfigError;
+use crate::config::{self, ConfigError};
 use crate::device::{self, Inventory};
 use crate::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
 use crate::host::HostFiles;
+use crate::metrics::Plugin;
 use crate::mps;
-use crate::nvml::{Condition, DriverInfo, Nvml, NvmlError, watcher};
+use crate::nvml::{Condition, DriverInfo, Late, Nvml, NvmlError, NvmlErrorKind, watcher};
 use crate::plugin::PluginEvent;
 use crate::state::State;
 
@@ -53,6 +56,10 @@ pub enum Event {
     Config(Result<NodeConfig, ConfigError>),
     /// Something happened between a plugin and the kubelet.
     Plugin(PluginEvent),
+    /// Somebody wants the GPUs to be read anew.
+    Rescan,
+    /// Somebody wants to know whether the loop turns.
+    Pulse(oneshot::Sender<()>),
     /// The process is to end.
     Shutdown(&'static str),
 }
@@ -82,6 +89,10 @@ pub struct Outlets {
     pub status: watch::Sender<Status>,
     /// What fell ill and what is well again, as it happens.
     pub changes: mpsc::UnboundedSender<Reaction>,
+    /// What is counted.
+    pub metrics: Plugin,
+    /// Where those who measure GPUs find the driver.
+    pub driver: Late,
 }
 
 /// The daemon's memory.
@@ -117,7 +128,10 @@ impl Daemon {
         outlets: Outlets,
     ) -> Self {
         let variable = |name: &str| std::env::var(name).ok();
-        let words = (variable("DP_DISABLE_HEALTHCHECKS"), variable("DP_ENABLE_HEALTHCHECKS"));
+        let words = (
+            variable("DP_DISABLE_HEALTHCHECKS"),
+            variable("DP_ENABLE_HEALTHCHECKS"),
+        );
         let now = Instant::now();
         let mut daemon = Self {
             health: Health::new(policy(&config, &words)),
@@ -185,6 +199,7 @@ impl Daemon {
                     warn!("GPUs are offered and not watched: {error}");
                 }
                 let event = HealthEvent::Watch(report);
+                self.outlets.metrics.happened(&self.inventory, &event);
                 let reaction = self.health.apply(&self.inventory, &event, self.now());
                 self.follow(reaction);
             }
@@ -196,10 +211,16 @@ impl Daemon {
             Event::Config(Ok(config)) => self.configured(config),
             Event::Config(Err(error)) => {
                 error!("the new configuration is not taken, the last good one stays: {error}");
+                self.outlets.metrics.config_refused();
                 self.status.config_trouble = Some(error.to_string());
                 self.tell_status();
             }
             Event::Plugin(event) => self.heard_of_plugin(event),
+            Event::Rescan => self.scan_at = Some(Instant::now()),
+            Event::Pulse(answer) => {
+                // Who asked may have gone.
+                let _ = answer.send(());
+            }
             Event::Shutdown(_) => {}
         }
     }
@@ -210,6 +231,7 @@ impl Daemon {
         info!("the driver is there");
         self.status.driver_trouble = None;
         self.tell_status();
+        self.outlets.driver.set(Some(Arc::clone(&nvml)));
         self.nvml = Some(nvml);
         self.watch_driver();
         self.scan_at = Some(Instant::now());
@@ -231,13 +253,16 @@ impl Daemon {
     fn scanned(&mut self, inventory: Inventory, files: HostFiles) {
         self.scanning = false;
         self.failures = 0;
+        self.outlets.metrics.rescanned(true);
         self.status.scans += 1;
         self.scan_at.get_or_insert(Instant::now() + RESCAN);
         let is_news = inventory != *self.inventory || files != *self.files;
         self.inventory = Arc::new(inventory);
         self.files = Arc::new(files);
         let now = self.now();
-        let reaction = self.health.apply(&self.inventory, &HealthEvent::Scanned, now);
+        let reaction = self
+            .health
+            .apply(&self.inventory, &HealthEvent::Scanned, now);
         let differences = device::differences(&self.inventory, &self.config);
         if differences != self.status.differences {
             for difference in &differences {
@@ -258,6 +283,8 @@ impl Daemon {
     fn not_scanned(&mut self, error: &NvmlError) {
         self.scanning = false;
         self.failures += 1;
+        self.outlets.metrics.rescanned(false);
+        self.outlets.metrics.nvml_error(error.kind);
         self.status.failed_scans += 1;
         warn!("the GPUs cannot be read: {error}");
         self.tell_status();
@@ -267,6 +294,7 @@ impl Daemon {
         }
         self.watcher = None;
         self.nvml = None;
+        self.outlets.driver.set(None);
         self.scan_at = None;
         self.opening = Some((Instant::now(), PATIENCE.0));
         self.status.driver_trouble = Some(error.to_string());
@@ -281,6 +309,8 @@ impl Daemon {
         }
         let watched = self.health.policy().watches();
         self.health.set_policy(policy(&config, &self.words));
+        let digest = config::digest(&serde_json::to_string(&config).unwrap_or_default());
+        self.outlets.metrics.config_loaded(&digest);
         self.config = Arc::new(config);
         self.status.config_trouble = None;
         self.status.differences = device::differences(&self.inventory, &self.config);
@@ -293,6 +323,13 @@ impl Daemon {
     }
 
     fn heard_of_plugin(&mut self, event: PluginEvent) {
+        match &event {
+            PluginEvent::Registered { resource, .. } => self.outlets.metrics.registered(resource),
+            PluginEvent::NotRegistered { resource, .. } => {
+                self.outlets.metrics.registration_failed(resource);
+            }
+            _ => {}
+        }
         let registered = &mut self.status.registered;
         let changed = match event {
             PluginEvent::Registered { resource, .. } => registered.insert(resource),
@@ -311,6 +348,9 @@ impl Daemon {
 
     /// What follows from a change of health.
     fn follow(&mut self, reaction: Reaction) {
+        self.outlets
+            .metrics
+            .reacted(&reaction, self.health.monitoring());
         for (part, cause) in &reaction.fell {
             error!("{part} is not well: {cause}");
         }
@@ -377,13 +417,21 @@ impl Daemon {
             self.scan_at = None;
             if let Some(nvml) = &self.nvml {
                 self.scanning = true;
-                self.opener.scan(nvml, Arc::clone(&self.inventory), &self.events);
+                let host_root = &self.config.driver.host_root;
+                self.opener
+                    .scan(nvml, Arc::clone(&self.inventory), host_root, &self.events);
             }
         }
         for gpu in self.health.due(self.now()) {
             match &self.nvml {
                 Some(nvml) => driver::probe(nvml, gpu, &self.events),
-                None => debug!("GPU {gpu} is not asked: the driver is gone"),
+                None => {
+                    let gone = NvmlError {
+                        kind: NvmlErrorKind::NoDriver,
+                        message: "the driver is gone".to_owned(),
+                    };
+                    let _ = self.events.send(Event::Probed(gpu, Err(gone)));
+                }
             }
         }
         if self.mps_at.is_some_and(|at| at <= now) {
@@ -401,13 +449,20 @@ impl Daemon {
         let probe = probe.map(|at| self.begin + Duration::from_millis(at));
         let scan = self.scan_at.filter(|_| !self.scanning);
         let opening = self.opening.map(|(at, _)| at);
-        [probe, scan, opening, self.mps_at].into_iter().flatten().min()
+        [probe, scan, opening, self.mps_at]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Watches the driver anew, or not at all where nobody wants it.
     fn watch_driver(&mut self) {
         self.watcher = None;
-        let Some(nvml) = self.nvml.as_ref().filter(|_| self.health.policy().watches()) else {
+        let Some(nvml) = self
+            .nvml
+            .as_ref()
+            .filter(|_| self.health.policy().watches())
+        else {
             return;
         };
         match driver::watch(nvml, &self.events) {
