@@ -1,5 +1,6 @@
-//! What the runtime makes of each machine, in files that people can read: what is offered, what a container gets in each
-//! way of handing out devices, the CDI specs, the labels.
+//! What the runtime makes of each machine, in files that people can read.
+//!
+//! There is what is offered, what a container gets in each way of handing out devices, the CDI specs, the labels.
 
 use std::collections::BTreeMap;
 use std::fs;

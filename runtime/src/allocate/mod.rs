@@ -4,18 +4,19 @@
 //! measured 2026-11), so that container runtimes and pods need not know who answers.
 
 mod mps;
+mod names;
 mod nodes;
 mod refusal;
+mod request;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc_schema::node_config::{DeviceInjection, Extra, NodeSharing};
+use gpuc_schema::node_config::{DeviceInjection, Extra};
 
 pub use nodes::{Node, capability_paths, channel, driver_nodes, host_nodes, part_nodes};
 pub use refusal::Refusal;
 
-use crate::cdi;
-use crate::device::{Gpu, Offer, Part, Share};
+use crate::device::{Offer, Part};
 use crate::host::HostFiles;
 use crate::state::State;
 
@@ -68,8 +69,8 @@ const MOUNTED_DEVICES: &str = "/var/run/nvidia-container-devices";
 /// What a container gets that was given these shares of an offer. Everything is looked up in the state; no driver is
 /// asked.
 pub fn allocate(state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, Refusal> {
-    let shares = check(state, offer, ids)?;
-    let parts = parts(state, offer, &shares)?;
+    let shares = request::check(state, offer, ids)?;
+    let parts = request::parts(state, offer, &shares)?;
     let mut grant = Grant::default();
     mps::grant(state, offer, &shares, &mut grant);
     match &state.config.devices {
@@ -94,9 +95,9 @@ pub fn allocate(state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, R
             name_extras(state, &mut grant);
         }
         DeviceInjection::Cdi { annotations, .. } => {
-            let names = qualified_names(state, &parts);
+            let names = names::qualified_names(state, &parts);
             if *annotations {
-                grant.annotations = annotation(offer, &names);
+                grant.annotations = names::annotation(offer, &names);
             } else {
                 grant.cdi_devices = names;
             }
@@ -122,103 +123,6 @@ pub fn allocate(state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, R
         }
     }
     Ok(grant)
-}
-
-/// The shares that are asked for, in the order of the offer, which does not depend on the kubelet's.
-fn check<'o>(state: &State, offer: &'o Offer, ids: &[String]) -> Result<Vec<&'o Share>, Refusal> {
-    let resource = || offer.resource.clone();
-    if ids.is_empty() {
-        return Err(Refusal::Empty {
-            resource: resource(),
-        });
-    }
-    let mut wanted = BTreeSet::new();
-    let repeated: Vec<_> = ids
-        .iter()
-        .filter(|id| !wanted.insert(id.as_str()))
-        .collect();
-    let shares: Vec<_> = offer
-        .shares
-        .iter()
-        .filter(|share| wanted.remove(share.id.as_str()))
-        .collect();
-    if !wanted.is_empty() {
-        return Err(Refusal::Unknown {
-            resource: resource(),
-            ids: wanted.into_iter().map(str::to_owned).collect(),
-        });
-    }
-    if !repeated.is_empty() {
-        return Err(Refusal::Repeated {
-            resource: resource(),
-            ids: repeated.into_iter().cloned().collect(),
-        });
-    }
-    if offer.replicas > 1 && shares.len() > 1 && refuses_more_than_one(&state.config.sharing) {
-        return Err(Refusal::MoreThanOne {
-            resource: resource(),
-            asked: shares.len(),
-        });
-    }
-    let unwell: Vec<_> = shares
-        .iter()
-        .filter_map(|share| Some((share.id.clone(), trouble(state, share)?)))
-        .collect();
-    if !unwell.is_empty() {
-        return Err(Refusal::Unwell {
-            resource: resource(),
-            ids: unwell,
-        });
-    }
-    Ok(shares)
-}
-
-/// Why a share must not be used: what health knows, and a GPU that does not answer even where health has not heard yet.
-fn trouble(state: &State, share: &Share) -> Option<String> {
-    if let Some(reason) = state.trouble(share) {
-        return Some(reason.to_owned());
-    }
-    match state.inventory.gpu(share.gpu) {
-        Some(Gpu::Silent { error, .. }) => Some(error.to_string()),
-        Some(Gpu::Known { .. }) => None,
-        None => Some("the GPU is gone".to_owned()),
-    }
-}
-
-fn refuses_more_than_one(sharing: &NodeSharing) -> bool {
-    match sharing {
-        NodeSharing::TimeSlicing {
-            refuse_more_than_one,
-            ..
-        }
-        | NodeSharing::Mps {
-            refuse_more_than_one,
-            ..
-        } => *refuse_more_than_one,
-        NodeSharing::Exclusive | NodeSharing::Mig { .. } => false,
-    }
-}
-
-/// The GPUs and MIG devices behind shares, each once.
-fn parts<'s>(state: &'s State, offer: &Offer, shares: &[&Share]) -> Result<Vec<Part<'s>>, Refusal> {
-    let mut seen = BTreeSet::new();
-    let (mut parts, mut gone) = (Vec::new(), Vec::new());
-    for share in shares {
-        if !seen.insert(share.part.as_str()) {
-            continue;
-        }
-        match state.inventory.part(&share.part) {
-            Some(part) => parts.push(part),
-            None => gone.push(share.id.clone()),
-        }
-    }
-    if gone.is_empty() {
-        return Ok(parts);
-    }
-    Err(Refusal::Unknown {
-        resource: offer.resource.clone(),
-        ids: gone,
-    })
 }
 
 /// The device nodes as well, where that is wanted.
@@ -269,45 +173,6 @@ fn nodes_of(files: &HostFiles, extra: Extra) -> Vec<Node> {
 
 fn has_channel(state: &State) -> bool {
     extras(state).iter().any(|(extra, _)| *extra == Extra::Imex)
-}
-
-/// The CDI names of everything, GPUs first.
-fn qualified_names(state: &State, parts: &[Part<'_>]) -> Vec<String> {
-    let mut names: Vec<_> = parts
-        .iter()
-        .map(|part| cdi::qualified(cdi::Class::Gpu, part.uuid()))
-        .collect();
-    for (extra, _) in extras(state) {
-        names.push(match extra {
-            Extra::Gdrcopy => cdi::qualified(cdi::Class::Gdrcopy, cdi::ALL),
-            Extra::Gds => cdi::qualified(cdi::Class::Gds, cdi::ALL),
-            Extra::Mofed => cdi::qualified(cdi::Class::Mofed, cdi::ALL),
-            Extra::Imex => cdi::qualified(cdi::Class::ImexChannel, "0"),
-        });
-    }
-    names
-}
-
-/// The annotation that names CDI devices. A container may get several, one for each resource, so the key must differ
-/// from one to the next. NVIDIA's plugin makes it of a random number; here it is a digest of what is named, so that the
-/// same question has the same answer.
-fn annotation(offer: &Offer, names: &[String]) -> BTreeMap<String, String> {
-    let names = names.join(",");
-    let digest = digest([offer.resource.as_str(), &names]);
-    let key = format!("cdi.k8s.io/nvidia-device-plugin_{digest:032x}");
-    BTreeMap::from([(key, names)])
-}
-
-/// FNV-1a with 128 bits (RFC 9923): no secret hangs on it, and it is the same on every machine.
-fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> u128 {
-    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
-    let step = |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(PRIME);
-    // A byte that no text has keeps the texts apart.
-    let bytes = texts
-        .into_iter()
-        .flat_map(|text| text.bytes().chain([0xff]));
-    bytes.fold(BASIS, step)
 }
 
 impl Grant {

@@ -56,7 +56,8 @@ impl fmt::Display for Refusal {
             ),
             Self::Unknown { resource, ids } => write!(
                 f,
-                "`{resource}` has no {}: the devices of the node changed, so delete the pod and let it be scheduled anew",
+                "`{resource}` has no {}: the devices of the node changed, so delete the pod and let it be \
+                 scheduled anew",
                 list(ids)
             ),
             Self::Repeated { resource, ids } => write!(
@@ -125,7 +126,8 @@ mod tests {
         };
         assert_eq!(
             refusal.to_string(),
-            "`GPU-3::1` of `nvidia.com/gpu` not healthy (XID 79): delete the pod and let it be scheduled on other devices"
+            "`GPU-3::1` of `nvidia.com/gpu` not healthy (XID 79): delete the pod and let it be scheduled on other \
+             devices"
         );
     }
 }

@@ -1,4 +1,6 @@
-//! The words of a CDI spec, as far as they are used here (cncf-tags/container-device-interface `SPEC.md`, read 2026-11).
+//! The words of a CDI spec, as far as they are used here.
+//!
+//! Source: cncf-tags/container-device-interface `SPEC.md`, read 2026-11.
 
 use serde::Serialize;
 

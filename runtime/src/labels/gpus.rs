@@ -6,7 +6,7 @@ use gpuc_schema::gpu::product;
 use gpuc_schema::node_config::NodeSharing;
 
 use super::Labels;
-use super::value::{key_name, sanitised};
+use super::value::{fitting, key_name, sanitised};
 use crate::nvml::GpuInfo;
 use crate::state::State;
 
@@ -67,7 +67,7 @@ pub(super) fn describe(state: &State, gpus: &[&GpuInfo], models: &Models<'_>, la
     };
     let mut product = sanitised(name);
     if suffix {
-        product = product::shared(&product);
+        product = fitting(&product, product::shared);
     }
     labels.set("gpu.product", product);
     labels.set("gpu.count", alike.len());

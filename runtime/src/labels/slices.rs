@@ -6,7 +6,7 @@ use gpuc_schema::gpu::product;
 
 use super::Labels;
 use super::gpus::{Models, is_cut};
-use super::value::sanitised;
+use super::value::{fitting, sanitised};
 use crate::device::{GPU, resource_of};
 use crate::nvml::{GpuInfo, SliceInfo};
 
@@ -51,7 +51,7 @@ fn all_alike(gpus: &[&GpuInfo], slices: Option<&Vec<(&GpuInfo, &SliceInfo)>>) ->
 fn invalid(models: &Models<'_>, labels: &mut Labels) {
     if let Some((name, _)) = models.chief() {
         let product = sanitised(name);
-        labels.set("gpu.product", product::mig_invalid(&product));
+        labels.set("gpu.product", fitting(&product, product::mig_invalid));
     }
     labels.set("gpu.count", 0);
     labels.set("gpu.replicas", 0);
@@ -70,7 +70,8 @@ fn describe_group(resource: &str, slices: &[(&GpuInfo, &SliceInfo)], labels: &mu
     };
     let slice = slices.iter().find(|(gpu, _)| gpu.name == card);
     let Some((_, slice)) = slice else { return };
-    let product = product::mig(&sanitised(card), &slice.profile);
+    let with_profile = |card: &str| product::mig(card, &slice.profile);
+    let product = fitting(&sanitised(card), with_profile);
     labels.set(&format!("{name}.product"), product);
     labels.set(&format!("{name}.count"), slices.len());
     labels.set(&format!("{name}.replicas"), 1);

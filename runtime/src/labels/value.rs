@@ -16,6 +16,16 @@ pub(super) fn shortened(text: &str) -> String {
     cut(text, LONGEST)
 }
 
+/// A card's product with something behind it that must not be lost where the card's name is long.
+pub(super) fn fitting(card: &str, with_end: impl Fn(&str) -> String) -> String {
+    let too_long = with_end(card).len().saturating_sub(LONGEST);
+    let card: String = card
+        .chars()
+        .take(card.len() - too_long.min(card.len()))
+        .collect();
+    with_end(&card)
+}
+
 /// A key's name part that begins so. It needs something at its end.
 pub(super) fn key_name(start: &str, rest: &str) -> String {
     let rest = cut(rest, LONGEST.saturating_sub(start.len()));
@@ -61,6 +71,14 @@ mod tests {
         }
         assert_eq!(shortened(&"a-".repeat(40)).len(), 63);
         assert_eq!(shortened(&format!("{}-b", "a".repeat(62))).len(), 62);
+    }
+
+    #[test]
+    fn a_long_name_does_not_push_out_what_stands_behind_it() {
+        let long = "x".repeat(60);
+        let value = fitting(&long, product::shared);
+        assert_eq!((value.len(), value.ends_with("x-SHARED")), (63, true));
+        assert_eq!(fitting("NVIDIA-L4", product::shared), "NVIDIA-L4-SHARED");
     }
 
     proptest! {

@@ -1,0 +1,49 @@
+//! What container runtimes that read CDI specs are told.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::node_config::Extra;
+
+use super::extras;
+use crate::cdi;
+use crate::device::{Offer, Part};
+use crate::state::State;
+
+/// The CDI names of everything, GPUs first.
+pub(super) fn qualified_names(state: &State, parts: &[Part<'_>]) -> Vec<String> {
+    let mut names: Vec<_> = parts
+        .iter()
+        .map(|part| cdi::qualified(cdi::Class::Gpu, part.uuid()))
+        .collect();
+    for (extra, _) in extras(state) {
+        names.push(match extra {
+            Extra::Gdrcopy => cdi::qualified(cdi::Class::Gdrcopy, cdi::ALL),
+            Extra::Gds => cdi::qualified(cdi::Class::Gds, cdi::ALL),
+            Extra::Mofed => cdi::qualified(cdi::Class::Mofed, cdi::ALL),
+            Extra::Imex => cdi::qualified(cdi::Class::ImexChannel, "0"),
+        });
+    }
+    names
+}
+
+/// The annotation that names CDI devices. A container may get several, one for each resource, so the key must differ
+/// from one to the next. NVIDIA's plugin makes it of a random number; here it is a digest of what is named, so that the
+/// same question has the same answer.
+pub(super) fn annotation(offer: &Offer, names: &[String]) -> BTreeMap<String, String> {
+    let names = names.join(",");
+    let digest = digest([offer.resource.as_str(), &names]);
+    let key = format!("cdi.k8s.io/nvidia-device-plugin_{digest:032x}");
+    BTreeMap::from([(key, names)])
+}
+
+/// FNV-1a with 128 bits (RFC 9923): no secret hangs on it, and it is the same on every machine.
+fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
+    let step = |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(PRIME);
+    // A byte that no text has keeps the texts apart.
+    let bytes = texts
+        .into_iter()
+        .flat_map(|text| text.bytes().chain([0xff]));
+    bytes.fold(BASIS, step)
+}
