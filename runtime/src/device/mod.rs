@@ -17,6 +17,8 @@ pub use mig::{
 pub use share::{GPU, Offer, Share, offers};
 pub use topology::Topology;
 
+use gpuc_schema::node_config::{NodeConfig, NodeSharing};
+
 use crate::nvml::{DriverInfo, GpuInfo, NvmlError, SliceInfo};
 
 /// What a node has.

@@ -459,6 +459,7 @@ fn answered(answer: Result<Condition, NvmlError>) -> Result<Condition, NvmlError
             }
             NvmlErrorKind::NoLibrary
             | NvmlErrorKind::NoDriver
+            | NvmlErrorKind::Unsupported
             | NvmlErrorKind::GpuLost
             | NvmlErrorKind::Other => Err(error),
         },

@@ -22,7 +22,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 /// Devices of one resource that one container has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodDevices {
     /// The pod's namespace.
     pub namespace: String,

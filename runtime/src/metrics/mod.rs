@@ -4,7 +4,7 @@ mod family;
 mod gpu;
 pub mod http;
 mod plugin;
-mod sampler;
+pub mod sampler;
 mod text;
 
 use std::collections::BTreeMap;
@@ -31,20 +31,7 @@ use sampler::{Missing, Round, Sampler};
 /// How long the kubelet may take to say which pods have which devices.
 const PODS: Duration = Duration::from_secs(1);
 
-/// The devices of a container under one resource, as the kubelet's `PodResources` API lists them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PodDevices {
-    /// The pod's namespace.
-    pub namespace: String,
-    /// The pod's name.
-    pub pod: String,
-    /// The container's name.
-    pub container: String,
-    /// `nvidia.com/gpu`.
-    pub resource: String,
-    /// What the kubelet calls the devices: UUIDs, of replicas with `::` and a number.
-    pub device_ids: Vec<String>,
-}
+pub use crate::kubelet::pod_resources::PodDevices;
 
 /// An answer that comes later.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;

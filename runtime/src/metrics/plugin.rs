@@ -336,6 +336,7 @@ fn seconds() -> Histogram {
 fn word(kind: NvmlErrorKind) -> &'static str {
     match kind {
         NvmlErrorKind::NoLibrary => "no_library",
+        NvmlErrorKind::Unsupported => "unsupported",
         NvmlErrorKind::NoDriver => "no_driver",
         NvmlErrorKind::GpuLost => "gpu_lost",
         NvmlErrorKind::NotSupported => "not_supported",

@@ -224,6 +224,7 @@ impl Drop for FakeWatch {
 fn error(kind: NvmlErrorKind, about: &str) -> NvmlError {
     let says = match kind {
         NvmlErrorKind::NoLibrary => "NVML Shared Library Not Found",
+        NvmlErrorKind::Unsupported => "Not Supported On This Machine",
         NvmlErrorKind::NoDriver => "Driver Not Loaded",
         NvmlErrorKind::GpuLost => "GPU is lost",
         NvmlErrorKind::NotSupported => "Not Supported",
