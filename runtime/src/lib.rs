@@ -8,4 +8,5 @@ pub mod config;
 pub mod device;
 pub mod host;
 pub mod nvml;
+pub mod preferred;
 pub mod state;
