@@ -53,8 +53,8 @@ pub fn offers(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Offer> {
         NodeSharing::Exclusive | NodeSharing::Mig { .. } => (1, false),
         NodeSharing::TimeSlicing {
             replicas, rename, ..
-        } => (*replicas, *rename),
-        NodeSharing::Mps {
+        }
+        | NodeSharing::Mps {
             replicas, rename, ..
         } => (*replicas, *rename),
     };
