@@ -20,4 +20,5 @@ pub mod nvml;
 pub mod plugin;
 pub mod publish;
 pub mod run;
+pub mod preferred;
 pub mod state;

@@ -132,7 +132,7 @@ pub fn layout_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Layo
         return Vec::new();
     };
     let single = strategy == "single";
-    let any_cut = answering(inventory).any(in_mig_mode);
+    let any_cut = any_in_mig_mode(inventory);
     let usual = usual_profile(inventory, sharing);
     let mut problems = Vec::new();
     for info in answering(inventory) {
@@ -288,6 +288,12 @@ fn slices_that_differ(info: &GpuInfo, wanted: &[MigSlice]) -> Vec<LayoutDifferen
 /// Whether the GPU's MIG mode is on now.
 pub(super) fn in_mig_mode(info: &GpuInfo) -> bool {
     info.mig.is_some_and(|mode| mode.enabled)
+}
+
+/// Whether any GPU's MIG mode is on, or was when it last answered.
+pub(super) fn any_in_mig_mode(inventory: &Inventory) -> bool {
+    let mut infos = inventory.gpus.iter().filter_map(Gpu::info);
+    infos.any(in_mig_mode)
 }
 
 fn answering(inventory: &Inventory) -> impl Iterator<Item = &GpuInfo> {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_schema::node_config::NodeSharing;
+use gpuc_schema::node_config::{MigGpu, NodeSharing};
 
-use super::mig::resource_of;
+use super::mig::{any_in_mig_mode, in_mig_mode, resource_of, usual_profile};
 use super::{Gpu, Inventory};
 
 /// What whole GPUs are called, and slices where all are alike.
@@ -43,21 +43,24 @@ impl Offer {
     }
 }
 
-/// What a node with these GPUs offers, by name. A GPU in MIG mode offers its slices, and nothing while it has none; one
-/// that does not answer offers what it did when it last answered.
+/// What a node with these GPUs offers, by name. A GPU that does not answer offers what it did when it last answered.
+///
+/// Under MIG, a GPU in that mode offers its slices, and nothing while it has none. A GPU that is to be cut and is not is
+/// not offered whole: its users would get seven times what they asked for, and nobody could cut it then. Under `single`
+/// only slices of one profile are offered, and no GPU beside them.
 pub fn offers(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Offer> {
     let (replicas, rename) = match sharing {
         NodeSharing::Exclusive | NodeSharing::Mig { .. } => (1, false),
         NodeSharing::TimeSlicing {
             replicas, rename, ..
-        } => (*replicas, *rename),
-        NodeSharing::Mps {
+        }
+        | NodeSharing::Mps {
             replicas, rename, ..
         } => (*replicas, *rename),
     };
     let mut offers: BTreeMap<String, Vec<Share>> = BTreeMap::new();
     for gpu in &inventory.gpus {
-        for (resource, part) in parts(gpu, sharing) {
+        for (resource, part) in parts(gpu, inventory, sharing) {
             let resource = if rename {
                 resource + ".shared"
             } else {
@@ -76,19 +79,30 @@ pub fn offers(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Offer> {
 }
 
 /// What stands behind the shares of a GPU: resource and UUID.
-fn parts(gpu: &Gpu, sharing: &NodeSharing) -> Vec<(String, String)> {
+fn parts(gpu: &Gpu, inventory: &Inventory, sharing: &NodeSharing) -> Vec<(String, String)> {
     let whole = || vec![(GPU.to_owned(), gpu.id())];
-    let NodeSharing::Mig { strategy, .. } = sharing else {
+    let NodeSharing::Mig { strategy, gpus, .. } = sharing else {
         return whole();
     };
-    match gpu.info() {
-        Some(info) if info.mig.is_some_and(|mode| mode.enabled) => info
-            .slices
-            .iter()
-            .filter_map(|slice| Some((resource_of(slice, strategy)?, slice.uuid.clone())))
-            .collect(),
-        _ => whole(),
+    // Nobody knows how a GPU is cut that never answered.
+    let Some(info) = gpu.info() else {
+        return Vec::new();
+    };
+    if !in_mig_mode(info) {
+        let to_be_cut = |wish: &MigGpu| wish.index == info.index && !wish.slices.is_empty();
+        let beside_slices = strategy == "single" && any_in_mig_mode(inventory);
+        return if beside_slices || gpus.iter().any(to_be_cut) {
+            Vec::new()
+        } else {
+            whole()
+        };
     }
+    let usual = usual_profile(inventory, sharing);
+    info.slices
+        .iter()
+        .filter(|slice| usual.is_none_or(|usual| usual == slice.profile))
+        .filter_map(|slice| Some((resource_of(slice, strategy)?, slice.uuid.clone())))
+        .collect()
 }
 
 fn shares_of(gpu: &Gpu, part: &str, replicas: u32) -> Vec<Share> {
@@ -108,4 +122,241 @@ fn shares_of(gpu: &Gpu, part: &str, replicas: u32) -> Vec<Share> {
     (0..replicas)
         .map(|number| share(format!("{part}::{number}")))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::testing::{inventory, mig, mig_gpu};
+    use crate::nvml::{NvmlError, NvmlErrorKind};
+
+    /// What is offered, drawn: the resource, then for each GPU which of its parts (`.` the GPU, digits its slices), and
+    /// how often.
+    fn drawn(inventory: &Inventory, sharing: &NodeSharing) -> Vec<String> {
+        offers(inventory, sharing)
+            .iter()
+            .map(|offer| {
+                let mut line = offer.resource.clone();
+                for gpu in &inventory.gpus {
+                    let of_gpu = offer.shares.iter().filter(|it| it.gpu == gpu.index());
+                    let parts = of_gpu.map(|share| part(gpu, &share.part));
+                    line += &format!(" {}", parts.collect::<String>());
+                }
+                line
+            })
+            .collect()
+    }
+
+    fn part(gpu: &Gpu, uuid: &str) -> String {
+        let slices = gpu.info().map(|info| info.slices.as_slice());
+        let slice = slices
+            .unwrap_or_default()
+            .iter()
+            .find(|slice| slice.uuid == uuid);
+        match slice {
+            Some(slice) => slice.index.to_string(),
+            None if gpu.id() == uuid => ".".to_owned(),
+            None => panic!("{uuid} is no part of GPU {}", gpu.index()),
+        }
+    }
+
+    fn time_slicing(replicas: u32, rename: bool) -> NodeSharing {
+        NodeSharing::TimeSlicing {
+            replicas,
+            rename,
+            refuse_more_than_one: false,
+        }
+    }
+
+    fn mps(replicas: u32, rename: bool) -> NodeSharing {
+        NodeSharing::Mps {
+            replicas,
+            rename,
+            refuse_more_than_one: true,
+            root: "/run/nvidia/mps".to_owned(),
+        }
+    }
+
+    fn silence(inventory: &mut Inventory, index: usize, last: bool) {
+        let info = inventory.gpus[index].info().cloned();
+        inventory.gpus[index] = Gpu::Silent {
+            index: inventory.gpus[index].index(),
+            last: info.filter(|_| last),
+            error: NvmlError {
+                kind: NvmlErrorKind::GpuLost,
+                message: "GPU is lost".to_owned(),
+            },
+        };
+    }
+
+    /// The names, identifiers and NUMA nodes of NVIDIA/k8s-device-plugin@1b826acc.
+    #[test]
+    fn whole_gpus_go_by_their_uuids() {
+        let machine = inventory("h100x8");
+        let offered = offers(&machine, &NodeSharing::Exclusive);
+        assert_eq!(offered.len(), 1);
+        let gpus = &offered[0];
+        assert_eq!(
+            (gpus.resource.as_str(), gpus.replicas),
+            ("nvidia.com/gpu", 1)
+        );
+        for (share, gpu) in gpus.shares.iter().zip(&machine.gpus) {
+            assert_eq!(
+                (&share.id, &share.part, share.gpu),
+                (&gpu.id(), &gpu.id(), gpu.index())
+            );
+            assert!(share.id.starts_with("GPU-"));
+        }
+        let numas: Vec<_> = gpus.shares.iter().filter_map(|share| share.numa).collect();
+        assert_eq!(numas, [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(gpus.share(&gpus.shares[3].id), Some(&gpus.shares[3]));
+        assert_eq!(gpus.share("GPU-0"), None);
+    }
+
+    #[test]
+    fn replicas_are_numbered_from_zero() {
+        let machine = inventory("l4x4");
+        let offered = offers(&machine, &time_slicing(4, false));
+        assert_eq!(offered[0].resource, "nvidia.com/gpu");
+        assert_eq!(offered[0].replicas, 4);
+        let ids: Vec<_> = offered[0]
+            .shares
+            .iter()
+            .map(|share| share.id.as_str())
+            .collect();
+        assert_eq!(ids.len(), 16);
+        let (first, last) = (machine.gpus[0].id(), machine.gpus[3].id());
+        assert_eq!(ids[0], format!("{first}::0"));
+        assert_eq!(ids[3], format!("{first}::3"));
+        assert_eq!(ids[15], format!("{last}::3"));
+        assert!(
+            offered[0].shares[4..8]
+                .iter()
+                .all(|it| it.part == machine.gpus[1].id())
+        );
+        assert_eq!(offered[0].shares[15].numa, Some(1));
+    }
+
+    #[test]
+    fn shares_are_renamed_where_that_is_wanted() {
+        let machine = inventory("l4x2");
+        for sharing in [time_slicing(3, true), mps(3, true)] {
+            assert_eq!(drawn(&machine, &sharing), ["nvidia.com/gpu.shared ... ..."]);
+        }
+        assert_eq!(drawn(&machine, &mps(2, false)), ["nvidia.com/gpu .. .."]);
+        let alone = offers(&machine, &time_slicing(1, true));
+        assert_eq!(alone[0].shares[0].id, machine.gpus[0].id());
+    }
+
+    #[test]
+    fn cards_of_several_models_go_by_one_name() {
+        let machine = inventory("t4+l4x2");
+        assert_eq!(
+            drawn(&machine, &NodeSharing::Exclusive),
+            ["nvidia.com/gpu . . ."]
+        );
+    }
+
+    #[test]
+    fn slices_of_a_node_that_is_cut_evenly_are_gpus() {
+        let machine = inventory("a100-sxm4-40gbx2:mig=1g.5gb*7");
+        let single = mig("single", vec![]);
+        assert_eq!(drawn(&machine, &single), ["nvidia.com/gpu 0123456 0123456"]);
+        let offered = offers(&machine, &single);
+        assert!(
+            offered[0]
+                .shares
+                .iter()
+                .all(|share| share.id.starts_with("MIG-"))
+        );
+        assert_eq!(offered[0].shares[13].numa, Some(1));
+        assert_eq!(drawn(&inventory("h100x2"), &single), ["nvidia.com/gpu . ."]);
+    }
+
+    #[test]
+    fn each_profile_has_its_name() {
+        let words = "a100-sxm4-40gb:mig=3g.20gb,2g.10gb,1g.5gb,1g.5gb.me+a100-sxm4-40gb";
+        assert_eq!(
+            drawn(&inventory(words), &mig("mixed", vec![])),
+            [
+                "nvidia.com/gpu  .",
+                "nvidia.com/mig-1g.5gb 1 ",
+                "nvidia.com/mig-1g.5gb.me 2 ",
+                "nvidia.com/mig-2g.10gb 0 ",
+                "nvidia.com/mig-3g.20gb 3 ",
+            ],
+        );
+    }
+
+    /// NVIDIA's strategy `none`: MIG mode is nobody's business.
+    #[test]
+    fn without_mig_in_the_configuration_gpus_are_whole() {
+        let machine = inventory("h100:mig=1g.10gb*7+h100");
+        assert_eq!(
+            drawn(&machine, &NodeSharing::Exclusive),
+            ["nvidia.com/gpu . ."]
+        );
+    }
+
+    #[test]
+    fn single_offers_what_is_alike_and_nothing_beside_it() {
+        let machine = inventory("h100:mig=1g.10gb*7+h100+h100:mig=3g.40gb+h100:mig");
+        assert_eq!(
+            drawn(&machine, &mig("single", vec![])),
+            ["nvidia.com/gpu 0123456   "]
+        );
+        let wanted = vec![mig_gpu(2, &[("3g.40gb", 0, 4)])];
+        assert_eq!(
+            drawn(&machine, &mig("single", wanted)),
+            ["nvidia.com/gpu   0 "]
+        );
+    }
+
+    #[test]
+    fn a_gpu_that_is_to_be_cut_is_not_offered_whole() {
+        let wanted = || vec![mig_gpu(0, &[("7g.80gb", 0, 8)]), mig_gpu(1, &[])];
+        let machine = inventory("h100x2");
+        for strategy in ["single", "mixed"] {
+            assert_eq!(
+                drawn(&machine, &mig(strategy, wanted())),
+                ["nvidia.com/gpu  ."]
+            );
+        }
+        let uncut = inventory("h100:mig+h100");
+        assert_eq!(
+            drawn(&uncut, &mig("mixed", wanted())),
+            ["nvidia.com/gpu  ."]
+        );
+    }
+
+    #[test]
+    fn a_silent_gpu_offers_what_it_did() {
+        let mut machine = inventory("h100x2:mig=1g.10gb*7");
+        let (single, mixed) = (mig("single", vec![]), mig("mixed", vec![]));
+        let ids = |machine: &Inventory| -> Vec<String> {
+            let offered = offers(machine, &single);
+            offered[0]
+                .shares
+                .iter()
+                .map(|share| share.id.clone())
+                .collect()
+        };
+        let before = ids(&machine);
+        silence(&mut machine, 1, true);
+        assert_eq!(ids(&machine), before);
+        silence(&mut machine, 1, false);
+        assert_eq!(drawn(&machine, &single), ["nvidia.com/gpu 0123456 "]);
+        assert_eq!(drawn(&machine, &mixed), ["nvidia.com/mig-1g.10gb 0123456 "]);
+
+        let mut whole = inventory("l4x2");
+        silence(&mut whole, 0, false);
+        let offered = offers(&whole, &time_slicing(2, false));
+        let ids: Vec<_> = offered[0]
+            .shares
+            .iter()
+            .map(|share| share.id.as_str())
+            .collect();
+        assert_eq!(ids[..2], ["gpu-0-silent::0", "gpu-0-silent::1"]);
+        assert_eq!(offered[0].shares[0].numa, None);
+    }
 }

@@ -44,9 +44,9 @@ pub(super) fn slices(model: &GpuModel, layout: &[Placement], seed: &str) -> Vec<
 fn instance_id(card: u8, profile: u8, taken: &[SliceInfo]) -> u32 {
     let parts = card.next_power_of_two() / profile.max(1).next_power_of_two();
     let first = u32::from(parts.saturating_sub(1));
-    (first..)
-        .find(|id| taken.iter().all(|slice| slice.gi != *id))
-        .unwrap_or(first)
+    let free = |id: &u32| taken.iter().all(|slice| slice.gi != *id);
+    let last = first + u32::try_from(taken.len()).unwrap_or_default();
+    (first..=last).find(free).unwrap_or(last)
 }
 
 /// Multiprocessors of a compute slice: 14 on Ampere, 16 after it (MIG User Guide r580). Instances that fill a Hopper

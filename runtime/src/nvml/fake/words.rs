@@ -82,13 +82,13 @@ fn group(words: &str) -> Result<Group, UnknownMachine> {
     let mig = match layout {
         None => None,
         Some("mig") => Some(cut(model, "")?),
-        Some(layout) => match layout.strip_prefix("mig=") {
-            Some(profiles) => Some(cut(model, profiles)?),
-            None => {
+        Some(layout) => {
+            let Some(profiles) = layout.strip_prefix("mig=") else {
                 let message = format!("`{layout}` is no layout, as `mig=1g.10gb*7` and `mig` are");
                 return Err(UnknownMachine(message));
-            }
-        },
+            };
+            Some(cut(model, profiles)?)
+        }
     };
     Ok(Group { model, count, mig })
 }

@@ -1,0 +1,56 @@
+//! Replicas and slices: which GPUs they are to come from.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use gpuc_schema::node_config::SharePlacement;
+
+use crate::device::Share;
+
+/// One share after the other: where they are to be distributed, from the GPU that the container has the fewest of so
+/// far, and of those from the one with the fewest users; where they are to be packed, from the one with the most. Two
+/// replicas of one GPU give a container no more of it than one, so that its own count before those of others.
+///
+/// What is equal is decided by the NUMA node, which should be one that the container is on, and then by the GPU's index.
+pub(super) fn choose<'s>(
+    placement: SharePlacement,
+    users: &BTreeMap<u32, usize>,
+    taken: &[&'s Share],
+    candidates: &[&'s Share],
+    wanted: usize,
+) -> Vec<&'s Share> {
+    let mut open: BTreeMap<u32, VecDeque<usize>> = BTreeMap::new();
+    for (place, share) in candidates.iter().enumerate() {
+        open.entry(share.gpu).or_default().push_back(place);
+    }
+    let mut own: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut numas = BTreeSet::new();
+    for share in taken {
+        *own.entry(share.gpu).or_default() += 1;
+        numas.insert(share.numa);
+    }
+
+    let mut chosen = Vec::with_capacity(wanted);
+    while chosen.len() < wanted {
+        let rank = |(gpu, places): (&u32, &VecDeque<usize>)| {
+            let place = *places.front()?;
+            let own = own.get(gpu).copied().unwrap_or_default();
+            let users = users.get(gpu).copied().unwrap_or_default();
+            let order = match placement {
+                SharePlacement::Distributed => (own, users),
+                SharePlacement::Packed => (usize::MAX - users - own, own),
+            };
+            Some((order, !numas.contains(&candidates[place].numa), *gpu))
+        };
+        let Some((.., gpu)) = open.iter().filter_map(rank).min() else {
+            break;
+        };
+        let Some(place) = open.get_mut(&gpu).and_then(VecDeque::pop_front) else {
+            break;
+        };
+        *own.entry(gpu).or_default() += 1;
+        numas.insert(candidates[place].numa);
+        chosen.push(place);
+    }
+    chosen.sort_unstable();
+    chosen.into_iter().map(|place| candidates[place]).collect()
+}
