@@ -1,5 +1,6 @@
 //! The page of metrics: that it can be read, that its numbers are right, and that a driver that hangs does not hang it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -112,7 +113,7 @@ pub(crate) fn exporter(
 
 impl Bench {
     fn new(inventory: &Inventory, sharing: &NodeSharing, pods: Vec<PodDevices>) -> Self {
-        let mut unwell = std::collections::BTreeMap::new();
+        let mut unwell = BTreeMap::new();
         unwell.insert(uuid(1), "Xid 79".to_owned());
         let meter = Arc::new(Meter {
             slices: matches!(sharing, NodeSharing::Mig { .. }),
@@ -329,7 +330,7 @@ async fn gpus_that_do_not_answer_are_not_asked() {
 #[tokio::test]
 async fn where_dcgm_exporter_runs_gpus_are_not_measured() {
     let machine = inventory(4, false);
-    let mut quiet = state(&machine, &NodeSharing::Exclusive, Default::default());
+    let mut quiet = state(&machine, &NodeSharing::Exclusive, BTreeMap::new());
     let mut config = (*quiet.config).clone();
     config.metrics.gpus = false;
     quiet.config = Arc::new(config);
@@ -387,7 +388,7 @@ async fn a_kubelet_that_does_not_say_who_has_what_is_not_waited_for() {
     let (_sender, receiver) = watch::channel(Arc::new(state(
         &machine,
         &NodeSharing::Exclusive,
-        Default::default(),
+        BTreeMap::new(),
     )));
     let sources = Sources {
         state: receiver,

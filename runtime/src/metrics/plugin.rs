@@ -214,106 +214,62 @@ impl Plugin {
     pub(super) fn register(&self, registry: &mut Registry) {
         let version = vec![("version", env!("CARGO_PKG_VERSION"))];
         registry.register("gpuc_build", "What runs", Info::new(version));
-        let mut counters = |name: &str, help: &str, counters: &Counters| {
+        for (name, help, counters) in self.by_label() {
             registry.register(name, help, counters.clone());
-        };
-        counters(
-            "gpuc_registrations",
-            "Registrations with the kubelet",
-            &self.registrations,
-        );
-        counters(
-            "gpuc_registration_failures",
-            "Registrations that the kubelet did not take",
-            &self.registration_failures,
-        );
-        counters(
-            "gpuc_allocations",
-            "Containers that got their devices",
-            &self.allocations,
-        );
-        counters(
-            "gpuc_allocation_refusals",
-            "Containers that did not get their devices",
-            &self.refusals,
-        );
-        counters("gpuc_xid_errors", "Critical errors of GPUs", &self.xids);
-        counters(
-            "gpuc_ecc_errors",
-            "Reports of memory errors",
-            &self.ecc_errors,
-        );
-        counters(
-            "gpuc_health_transitions",
-            "How often devices fell ill and got well",
-            &self.transitions,
-        );
-        counters(
-            "gpuc_nvml_errors",
-            "Questions that the driver did not answer",
-            &self.nvml_errors,
-        );
-        counters(
-            "gpuc_missed_samples",
-            "Times that a GPU was not measured",
-            &self.missed_samples,
-        );
-        let mut counter = |name: &str, help: &str, counter: &Counter| {
+        }
+        for (name, help, counter) in self.plain() {
             registry.register(name, help, counter.clone());
-        };
-        counter(
-            "gpuc_monitoring_failures",
-            "Times that waiting for the driver's events failed",
-            &self.monitoring_failures,
-        );
-        counter(
-            "gpuc_rescans",
-            "Times that the GPUs were read",
-            &self.rescans,
-        );
-        counter(
-            "gpuc_rescan_errors",
-            "Times that the driver did not answer for the node",
-            &self.rescan_errors,
-        );
-        counter(
-            "gpuc_config_reload_failures",
-            "Configurations that cannot be used",
-            &self.reload_failures,
-        );
-        let mut gauge = |name: &str, help: &str, gauge: &Gauge| {
+        }
+        for (name, help, gauge) in self.gauges() {
             registry.register(name, help, gauge.clone());
-        };
-        gauge(
-            "gpuc_config_last_reload_successful",
-            "Whether the newest configuration is in use",
-            &self.reloaded,
-        );
-        gauge(
-            "gpuc_config_generation",
-            "How many configurations were in use since the start",
-            &self.generation,
-        );
-        gauge(
-            "gpuc_monitoring_up",
-            "Whether the driver's events come in",
-            &self.monitoring_up,
-        );
-        gauge(
-            "gpuc_unmonitored_gpus",
-            "GPUs whose events do not come in",
-            &self.unmonitored,
-        );
-        registry.register(
-            "gpuc_allocate_duration_seconds",
-            "How long Allocate took",
-            self.allocate_seconds.clone(),
-        );
-        registry.register(
-            "gpuc_preferred_allocation_duration_seconds",
-            "How long GetPreferredAllocation took",
-            self.preferred_seconds.clone(),
-        );
+        }
+        for (name, help, histogram) in self.histograms() {
+            registry.register(name, help, histogram.clone());
+        }
+    }
+
+    #[rustfmt::skip]
+    fn by_label(&self) -> [(&'static str, &'static str, &Counters); 9] {
+        [
+            ("gpuc_registrations", "Registrations with the kubelet", &self.registrations),
+            ("gpuc_registration_failures", "Registrations that the kubelet did not take", &self.registration_failures),
+            ("gpuc_allocations", "Containers that got their devices", &self.allocations),
+            ("gpuc_allocation_refusals", "Containers that did not get their devices", &self.refusals),
+            ("gpuc_xid_errors", "Critical errors of GPUs", &self.xids),
+            ("gpuc_ecc_errors", "Reports of memory errors", &self.ecc_errors),
+            ("gpuc_health_transitions", "How often devices fell ill and got well", &self.transitions),
+            ("gpuc_nvml_errors", "Questions that the driver did not answer", &self.nvml_errors),
+            ("gpuc_missed_samples", "Times that a GPU was not measured", &self.missed_samples),
+        ]
+    }
+
+    #[rustfmt::skip]
+    fn plain(&self) -> [(&'static str, &'static str, &Counter); 4] {
+        [
+            ("gpuc_monitoring_failures", "Times that waiting for events failed", &self.monitoring_failures),
+            ("gpuc_rescans", "Times that the GPUs were read", &self.rescans),
+            ("gpuc_rescan_errors", "Times that the driver did not answer for the node", &self.rescan_errors),
+            ("gpuc_config_reload_failures", "Configurations that cannot be used", &self.reload_failures),
+        ]
+    }
+
+    #[rustfmt::skip]
+    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 4] {
+        [
+            ("gpuc_config_last_reload_successful", "Whether the newest configuration is in use", &self.reloaded),
+            ("gpuc_config_generation", "How many configurations were in use since the start", &self.generation),
+            ("gpuc_monitoring_up", "Whether the driver's events come in", &self.monitoring_up),
+            ("gpuc_unmonitored_gpus", "GPUs whose events do not come in", &self.unmonitored),
+        ]
+    }
+
+    #[rustfmt::skip]
+    fn histograms(&self) -> [(&'static str, &'static str, &Histogram); 2] {
+        let preferred = "gpuc_preferred_allocation_duration_seconds";
+        [
+            ("gpuc_allocate_duration_seconds", "How long Allocate took", &self.allocate_seconds),
+            (preferred, "How long GetPreferredAllocation took", &self.preferred_seconds),
+        ]
     }
 
     fn latest(&self) -> MutexGuard<'_, Latest> {

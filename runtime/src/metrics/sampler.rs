@@ -72,13 +72,12 @@ async fn serve(
         let fresh = last
             .as_ref()
             .filter(|(at, of, _)| at.elapsed() < keep && *of == gpus);
-        let round = match fresh {
-            Some((_, _, round)) => (Arc::clone(round), false),
-            None => {
-                let round = Arc::new(measure(&nvml, &gpus, &busy, limit).await);
-                last = Some((Instant::now(), gpus, Arc::clone(&round)));
-                (round, true)
-            }
+        let round = if let Some((_, _, round)) = fresh {
+            (Arc::clone(round), false)
+        } else {
+            let round = Arc::new(measure(&nvml, &gpus, &busy, limit).await);
+            last = Some((Instant::now(), gpus, Arc::clone(&round)));
+            (round, true)
         };
         // Whoever asked may have gone away.
         drop(answer.send(round));
