@@ -3,6 +3,8 @@
     clippy::unwrap_used,
     reason = "a test may stop at the first surprise, and reads and writes files"
 )]
+//! The runtime as a whole: what the daemon promises the kubelet, held against a simulated one.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod cdi;
 mod exposition;

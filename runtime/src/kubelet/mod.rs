@@ -32,7 +32,7 @@ pub struct FileId {
 impl FileId {
     /// The file that is there now, links not followed.
     pub fn of(path: &Path) -> Option<Self> {
-        fs::symlink_metadata(path).ok().map(|found| found.into())
+        fs::symlink_metadata(path).ok().map(Self::from)
     }
 }
 

@@ -63,14 +63,11 @@ pub async fn register(
     let mut pause = FIRST_PAUSE;
     let mut pause_after_no = FIRST_PAUSE_AFTER_NO;
     loop {
-        let stream = match connect(socket, life).await {
-            Ok(stream) => stream,
-            Err(_) => {
-                let dead = start.elapsed() > PATIENCE;
-                sleep(if dead { PAUSE_FOR_THE_DEAD } else { pause }).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
-                continue;
-            }
+        let Ok(stream) = connect(socket, life).await else {
+            let dead = start.elapsed() > PATIENCE;
+            sleep(if dead { PAUSE_FOR_THE_DEAD } else { pause }).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            continue;
         };
         let request = RegisterRequest {
             version: VERSION.to_owned(),

@@ -165,15 +165,14 @@ impl Eye {
             }
         };
         let same = |life: &Life| Some(life.socket) == kubelet && !news.kubelet_left;
-        let kubelet = kubelet.map(|socket| match self.seen.kubelet.filter(same) {
-            Some(life) => life,
-            None => {
+        let kubelet = kubelet.map(|socket| {
+            self.seen.kubelet.filter(same).unwrap_or_else(|| {
                 self.lives += 1;
                 Life {
                     number: self.lives,
                     socket,
                 }
-            }
+            })
         });
         // Without inotify nobody says whether sockets were disturbed, so each look makes their owners look too.
         let disturbed = news.disturbed || news.folder || self.inotify.is_none();

@@ -35,7 +35,7 @@ const LOOK_AT_TAKER: Duration = Duration::from_secs(5);
 /// How long a plugin that nobody listens to any more waits for the kubelet to be gone or to come back, before it
 /// registers again; doubled each time, so that a kubelet that gives up every list is not called without end.
 const FIRST_SILENCE: Duration = Duration::from_secs(1);
-const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+const LONGEST_SILENCE: Duration = Duration::from_mins(1);
 
 /// How long the server of a resource that is gone may take to end.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
@@ -164,7 +164,7 @@ impl Plugin {
         match folder.kubelet.filter(|_| bound) {
             None => self.registration = Registration::None,
             Some(life) => {
-                self.give_up_when_unheard(life);
+                self.give_up_when_unheard(life).await;
                 self.settle_registration(life);
                 again = again.or(self.silence.until);
             }
@@ -182,7 +182,6 @@ impl Plugin {
             return None;
         }
         match &self.place {
-            Place::Nowhere => {}
             Place::At(socket) => match socket.standing() {
                 Standing::Ours => return None,
                 Standing::Replaced if is_alive(&path).await => {
@@ -211,7 +210,7 @@ impl Plugin {
             Place::Taken if is_alive(&path).await => {
                 return Some(Instant::now() + LOOK_AT_TAKER);
             }
-            Place::Taken => {}
+            Place::Nowhere | Place::Taken => {}
         }
         match Socket::bind(path.clone(), self.connections.clone()) {
             Ok(socket) => {
@@ -264,7 +263,7 @@ impl Plugin {
     }
 
     /// A kubelet whose list ended counts all devices as unhealthy and waits for a registration.
-    fn give_up_when_unheard(&mut self, life: Life) {
+    async fn give_up_when_unheard(&mut self, life: Life) {
         if self.silence.life != life.number {
             self.silence = Silence::in_life(life.number);
         }
@@ -274,18 +273,26 @@ impl Plugin {
         let done = matches!(self.registration, Registration::Done(_));
         if *self.listeners.borrow() > 0 || !done {
             self.silence.until = None;
-        } else if Instant::now() >= until {
-            tracing::warn!(
-                resource = self.resource,
-                "the kubelet runs but no longer listens; registering again"
-            );
-            self.tell(PluginEvent::GivenUp {
-                resource: self.resource.clone(),
-            });
-            self.registration = Registration::None;
-            self.silence.until = None;
-            self.silence.next = (self.silence.next * 2).min(LONGEST_SILENCE);
+            return;
         }
+        if Instant::now() < until {
+            return;
+        }
+        self.silence.next = (self.silence.next * 2).min(LONGEST_SILENCE);
+        if !is_alive(&self.folder.join(SOCKET)).await {
+            // It is dead and left its socket; the next one makes its own.
+            self.silence.until = Some(Instant::now() + self.silence.next);
+            return;
+        }
+        tracing::warn!(
+            resource = self.resource,
+            "the kubelet runs but no longer listens; registering again"
+        );
+        self.tell(PluginEvent::GivenUp {
+            resource: self.resource.clone(),
+        });
+        self.registration = Registration::None;
+        self.silence.until = None;
     }
 
     /// A task has something to tell; `settle` does what follows from it.

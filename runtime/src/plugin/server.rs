@@ -257,12 +257,12 @@ impl Listener {
                 Ending::ResourceGone => Vec::new(),
                 Ending::Shutdown => return,
             };
-            if told.as_ref() != Some(&devices) {
+            if told.as_ref() == Some(&devices) {
+                drop(room);
+            } else {
                 told = Some(devices.clone());
                 self.counts.lists.fetch_add(1, Ordering::Relaxed);
                 room.send(Ok(ListAndWatchResponse { devices }));
-            } else {
-                drop(room);
             }
             if ending == Ending::ResourceGone {
                 return;

@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use gpuc_runtime::kubelet::SOCKET;
 use gpuc_runtime::plugin::PluginEvent;
 
 use super::{GPU, Node, SLICE, offer, settle};
+use crate::simulated_kubelet::PATIENCE;
 
 /// NVIDIA's plugin meets a kubelet that comes 0.3 s late after 1.02 s, then stops and registers a second time.
 #[tokio::test]
@@ -156,6 +158,32 @@ async fn a_kubelet_that_says_no_is_asked_again_and_the_log_says_why() {
     node.kubelet.refuses = None;
     node.kubelet.start().await;
     node.kubelet.met(GPU).await;
+}
+
+/// A kubelet that hangs before it serves is left as soon as there is another one.
+#[tokio::test]
+async fn a_kubelet_that_never_answers_is_left_for_the_next() {
+    let mut node = Node::new();
+    let hanging = tokio::net::UnixListener::bind(node.folder.join(SOCKET)).unwrap();
+    let connected = tokio::time::timeout(PATIENCE, hanging.accept()).await;
+    let _connection = connected.expect("nobody comes").unwrap();
+    node.kubelet.start().await;
+    assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 8);
+}
+
+/// A crash leaves the socket and ends the list. Nobody is called who is not there, and the next kubelet is met once.
+#[tokio::test]
+async fn a_kubelet_that_is_dead_for_long_is_waited_for() {
+    let mut node = Node::running().await;
+    node.kubelet.kill().await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    node.kubelet.start().await;
+    node.kubelet.met(GPU).await;
+    settle().await;
+    assert_eq!(node.kubelet.seen().registrations.len(), 2);
+    while let Ok(event) = node.events.try_recv() {
+        assert!(!matches!(event, PluginEvent::GivenUp { .. }), "{event:?}");
+    }
 }
 
 /// The kubelet ends a list it cannot read, counts all devices as unhealthy, and waits for a registration.

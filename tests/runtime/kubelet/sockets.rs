@@ -1,6 +1,7 @@
 //! Sockets and folders that are taken away come back; none is left behind.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use gpuc_runtime::kubelet::api::v1beta1::Empty;
@@ -91,7 +92,6 @@ async fn two_daemons_do_not_fight_over_a_socket() {
     fs::remove_file(node.socket(GPU)).unwrap();
     node.hear(|event| matches!(event, PluginEvent::Registered { .. }))
         .await;
-    use std::os::unix::fs::MetadataExt;
     let ours = fs::symlink_metadata(node.socket(GPU)).unwrap();
     assert!(ours.ino() != taken.ino() || ours.created().unwrap() != taken.created().unwrap());
     assert_eq!(node.kubelet.seen().registrations_in(1, GPU), 2);
@@ -138,6 +138,20 @@ async fn a_shutdown_does_not_wait_for_clients_that_hang() {
     let stopped = tokio::time::timeout(Duration::from_secs(2), node.plugins.stop()).await;
     stopped.expect("it hangs").unwrap();
     drop(stream);
+}
+
+#[tokio::test]
+async fn plugins_that_are_dropped_remove_their_sockets() {
+    let node = Node::running().await;
+    let socket = node.socket(GPU);
+    drop(node.plugins);
+    let gone = async {
+        while socket.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let gone = tokio::time::timeout(Duration::from_secs(2), gone).await;
+    gone.expect("it stays");
 }
 
 #[tokio::test]

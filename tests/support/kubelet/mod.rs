@@ -171,11 +171,11 @@ impl Kubelet {
     /// Waits until it has seen that, and answers all it has seen.
     pub async fn until(&self, what: &str, seen: impl FnMut(&Seen) -> bool) -> Seen {
         let mut receiver = self.seen.subscribe();
-        let waited = tokio::time::timeout(PATIENCE, receiver.wait_for(seen)).await;
-        match waited {
-            Ok(found) => found.unwrap().clone(),
-            Err(_) => panic!("not seen: {what}, but {:#?}", self.seen()),
-        }
+        let waited = tokio::time::timeout(PATIENCE, receiver.wait_for(seen));
+        let Ok(found) = waited.await else {
+            panic!("not seen: {what}, but {:#?}", self.seen());
+        };
+        found.unwrap().clone()
     }
 
     /// Waits until a resource is registered in this life and its list has come.
