@@ -57,6 +57,8 @@ fn a_whole_gpu_is_read() {
     };
     assert_eq!(real.gpu(1), Ok(gpu));
     assert_eq!(real.gpu(0).unwrap().clique, None);
+    // Some drivers fail where MIG mode is off.
+    assert_eq!(driver.calls("nvmlDeviceGetMaxMigDeviceCount"), 0);
 }
 
 #[test]
@@ -338,6 +340,9 @@ fn a_gpus_condition_follows_the_driver() {
     assert!(!real.condition(2).unwrap().remap_failed);
     driver.set("gpu.2.error.nvmlDeviceGetMemoryInfo_v2", "999");
     assert!(real.condition(2).is_err(), "it does not know its memory");
+    driver.set("gpu.1.error.nvmlDeviceGetUUID", "999");
+    assert!(real.condition(1).is_err(), "it does not know who it is");
+    assert_eq!(real.condition(0), Ok(well));
 }
 
 #[test]
@@ -405,6 +410,19 @@ fn a_sample_holds_what_the_card_says() {
     }
     driver.set("gpu.memory_mib", "shared");
     assert_eq!(real.sample(0), Ok(Sample::default()));
+}
+
+/// A sensor that fails is one number less; a GPU that goes while it is asked is an error.
+#[test]
+fn a_sensor_that_fails_takes_no_other_along() {
+    let mut driver = FakeDriver::new(H100);
+    let real = driver.open().unwrap();
+    driver.set("gpu.0.error.nvmlDeviceGetTemperature", "999");
+    let sample = real.sample(0).unwrap();
+    assert_eq!(sample.temperature, None);
+    assert!(sample.power.is_some());
+    driver.set("gpu.0.error.nvmlDeviceGetTemperature", "15");
+    assert_eq!(real.sample(0).unwrap_err().kind, NvmlErrorKind::GpuLost);
 }
 
 #[test]
@@ -513,28 +531,28 @@ fn a_gpu_is_cut_and_made_whole() {
         (small.id, small.slices, small.memory_mib, small.most),
         (19, 1, 9_984, 7)
     );
-    let large = real.create_gpu_instance(1, "3g.40gb", (4, 4)).unwrap();
-    let small = real.create_gpu_instance(1, "1g.10gb", (0, 1)).unwrap();
+    let large = real.create_gpu_instance(1, "3g.40gb", (0, 4)).unwrap();
+    let small = real.create_gpu_instance(1, "1g.10gb", (6, 1)).unwrap();
     assert_eq!(real.create_compute_instance(1, large, 2), Ok(0));
     assert_eq!(real.create_compute_instance(1, large, 1), Ok(1));
     assert_eq!(real.create_compute_instance(1, small, 1), Ok(0));
     let instances = [
         GpuInstance {
-            id: small,
-            profile: "1g.10gb".to_owned(),
-            slices: 1,
-            place: (0, 1),
-            compute: vec![ComputeInstance { id: 0, slices: 1 }],
-        },
-        GpuInstance {
             id: large,
             profile: "3g.40gb".to_owned(),
             slices: 3,
-            place: (4, 4),
+            place: (0, 4),
             compute: vec![
                 ComputeInstance { id: 0, slices: 2 },
                 ComputeInstance { id: 1, slices: 1 },
             ],
+        },
+        GpuInstance {
+            id: small,
+            profile: "1g.10gb".to_owned(),
+            slices: 1,
+            place: (6, 1),
+            compute: vec![ComputeInstance { id: 0, slices: 1 }],
         },
     ];
     assert_eq!(real.gpu_instances(1).unwrap(), instances);

@@ -315,7 +315,7 @@ pub unsafe extern "C" fn nvmlGpuInstanceCreateComputeInstance(
             return Err(NO_ROOM);
         }
         let taken = |id: &u32| instance.compute.iter().any(|(ci, _)| ci == id);
-        let id = (0..).find(|id| !taken(id)).expect("numbers do not end");
+        let id = (0..=7).find(|id| !taken(id)).ok_or(NO_ROOM)?;
         instance.compute.push((id, slices));
         let answer = compute_instance(gpu.index, instance.id, id);
         keep(gpu, &all);

@@ -130,7 +130,7 @@ pub(crate) fn free_id(taken: &[Instance], profile: &MigProfile) -> u32 {
         3 | 4 => 1,
         _ => 0,
     };
-    (first..)
+    (first..first + 64)
         .find(|id| taken.iter().all(|it| it.id != *id))
-        .expect("numbers do not end")
+        .expect("no card has so many instances")
 }
