@@ -21,3 +21,8 @@ mod proto;
 #[path = "../support/kubelet/mod.rs"]
 mod simulated_kubelet;
 mod watcher;
+//! The runtime as a whole, held against a simulated driver and a simulated kubelet.
+
+#[path = "../support/fake_driver.rs"]
+mod fake_driver;
+mod nvml;

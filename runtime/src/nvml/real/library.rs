@@ -76,7 +76,7 @@ fn below(driver_root: &Path) -> Option<PathBuf> {
 /// library is served as far as the library goes.
 fn unsupported(driver_root: &Path, system: &Path) -> Option<&'static str> {
     let has = |file: &&str| system.join(file).exists() || driver_root.join(file).exists();
-    if WSL.iter().any(|file| has(&file)) {
+    if WSL.iter().any(has) {
         return Some("Windows' subsystem for Linux (WSL)");
     }
     let family = std::fs::read_to_string(system.join(FAMILY)).unwrap_or_default();

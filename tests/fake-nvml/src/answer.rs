@@ -1,0 +1,133 @@
+//! What every call has in common: it is written down, takes its time, and fails where the file wants it to.
+
+use std::ffi::{c_char, c_uint};
+use std::io::Write;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use nvml_wrapper_sys::bindings::{
+    nvmlDevice_t, nvmlReturn_enum_NVML_ERROR_GPU_IS_LOST as LOST,
+    nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE as TOO_SMALL,
+    nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID,
+    nvmlReturn_enum_NVML_ERROR_UNINITIALIZED as UNINITIALISED,
+    nvmlReturn_enum_NVML_SUCCESS as SUCCESS, nvmlReturn_t,
+};
+
+use crate::handle::Part;
+use crate::state::{Gpu, State, current};
+
+/// What a call comes to: nothing, or the number of an error.
+pub(crate) type Outcome = Result<(), nvmlReturn_t>;
+
+/// How often the library was initialised and not shut down.
+pub(crate) static USERS: AtomicU32 = AtomicU32::new(0);
+
+/// Answers a call that is about no GPU.
+pub(crate) fn answer(name: &str, work: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
+    let state = begin(name);
+    if USERS.load(Ordering::SeqCst) == 0 {
+        return UNINITIALISED;
+    }
+    code(wanted_error(&state, name).and_then(|()| work(&state)))
+}
+
+/// Answers a call that may be made before the library is initialised.
+pub(crate) fn answer_always(name: &str, work: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
+    let state = begin(name);
+    code(wanted_error(&state, name).and_then(|()| work(&state)))
+}
+
+/// Answers a call about a GPU or a MIG device on it.
+pub(crate) fn answer_device(
+    name: &str,
+    device: nvmlDevice_t,
+    work: impl FnOnce(Gpu<'_>, Part) -> Outcome,
+) -> nvmlReturn_t {
+    answer(name, |state| {
+        let part = Part::of(device).ok_or(INVALID)?;
+        let gpu = alive(state, part.gpu(), name)?;
+        work(gpu, part)
+    })
+}
+
+/// The GPU, if the file lets this call of it work.
+pub(crate) fn alive<'s>(state: &'s State, index: u32, name: &str) -> Result<Gpu<'s>, nvmlReturn_t> {
+    let gpu = state.gpu(index).ok_or(INVALID)?;
+    if gpu.number("lost").unwrap_or(0) != 0 {
+        return Err(LOST);
+    }
+    match gpu.own(&format!("error.{name}")) {
+        Some(error) => Err(error.parse().unwrap_or(INVALID)),
+        None => Ok(gpu),
+    }
+}
+
+/// Writes an answer to where the caller wants it.
+///
+/// # Safety
+///
+/// `to` is null or points to a place for a `T`.
+pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
+    if to.is_null() {
+        return Err(INVALID);
+    }
+    // SAFETY: the caller promises it.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+/// Writes a text, with a zero behind it.
+///
+/// # Safety
+///
+/// `to` is null or points to `length` bytes.
+pub(crate) unsafe fn put_text(to: *mut c_char, length: c_uint, text: &str) -> Outcome {
+    if to.is_null() {
+        return Err(INVALID);
+    }
+    if text.len() >= length as usize {
+        return Err(TOO_SMALL);
+    }
+    for (place, byte) in text.bytes().chain([0]).enumerate() {
+        // SAFETY: the text and its zero are no longer than `length`, and the caller promises so many bytes.
+        unsafe { to.add(place).write(c_char::from_ne_bytes([byte])) };
+    }
+    Ok(())
+}
+
+/// Writes a text into a field of a structure.
+pub(crate) fn fill(field: &mut [c_char], text: &str) {
+    let bytes = text.bytes().chain(std::iter::repeat(0));
+    for (place, byte) in field.iter_mut().zip(bytes) {
+        *place = c_char::from_ne_bytes([byte]);
+    }
+}
+
+fn begin(name: &str) -> std::sync::Arc<State> {
+    let state = current();
+    if let Some(file) = state.text("calls") {
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(file);
+        // One write, so that lines of several processes do not mix. A test that cannot read the file will say so.
+        let _ = file.and_then(|mut file| file.write_all(format!("{name}\n").as_bytes()));
+    }
+    let own = state.number(&format!("latency_us.{name}"));
+    let latency = own.or_else(|| state.number("latency_us")).unwrap_or(0);
+    if latency > 0 {
+        std::thread::sleep(Duration::from_micros(latency));
+    }
+    state
+}
+
+fn wanted_error(state: &State, name: &str) -> Outcome {
+    match state.number(&format!("error.{name}")) {
+        Some(error) => Err(nvmlReturn_t::try_from(error).unwrap_or(INVALID)),
+        None => Ok(()),
+    }
+}
+
+fn code(outcome: Outcome) -> nvmlReturn_t {
+    outcome.err().unwrap_or(SUCCESS)
+}

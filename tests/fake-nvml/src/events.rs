@@ -1,0 +1,158 @@
+//! Calls about events. Each event of the file is told once, to whoever waits first and has asked for its kind.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_uint, c_ulonglong};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use nvml_wrapper_sys::bindings::{
+    nvmlDevice_t, nvmlEventData_t, nvmlEventMigConfigChange, nvmlEventSet_t, nvmlEventTypeAll,
+    nvmlEventTypeDoubleBitEccError, nvmlEventTypeGpuRecoveryAction,
+    nvmlEventTypeGpuUnavailableError, nvmlEventTypeSingleBitEccError,
+    nvmlEventTypeXidCriticalError, nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID,
+    nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED as NOT_SUPPORTED,
+    nvmlReturn_enum_NVML_ERROR_TIMEOUT as TIMEOUT, nvmlReturn_t,
+};
+
+use crate::answer::{answer, answer_device, put};
+use crate::handle::{Part, event_set, of_event_set};
+use crate::state::{Gpu, State, change, current, number};
+
+/// The types that each GPU of a set was registered for.
+type Sets = BTreeMap<usize, BTreeMap<u32, u64>>;
+
+static SETS: Mutex<Sets> = Mutex::new(BTreeMap::new());
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlEventSetCreate(set: *mut nvmlEventSet_t) -> nvmlReturn_t {
+    answer("nvmlEventSetCreate", |_| {
+        let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = sets.last_key_value().map_or(1, |(last, _)| last + 1);
+        sets.insert(number, BTreeMap::new());
+        // SAFETY: nvml.h has the caller pass a place for the answer.
+        unsafe { put(set, event_set(number)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlEventSetFree(set: nvmlEventSet_t) -> nvmlReturn_t {
+    answer("nvmlEventSetFree", |_| {
+        let number = of_event_set(set).ok_or(INVALID)?;
+        let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
+        sets.remove(&number).map(|_| ()).ok_or(INVALID)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetSupportedEventTypes(
+    device: nvmlDevice_t,
+    types: *mut c_ulonglong,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetSupportedEventTypes", device, |gpu, _| {
+        // SAFETY: nvml.h has the caller pass a place for the answer.
+        unsafe { put(types, supported(gpu)) }
+    })
+}
+
+fn supported(gpu: Gpu<'_>) -> u64 {
+    gpu.number("event_types").unwrap_or(nvmlEventTypeAll.into())
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceRegisterEvents(
+    device: nvmlDevice_t,
+    types: c_ulonglong,
+    set: nvmlEventSet_t,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceRegisterEvents", device, |gpu, _| {
+        // As on a real card: one type too many, and nothing is registered.
+        if types & !supported(gpu) != 0 {
+            return Err(NOT_SUPPORTED);
+        }
+        let number = of_event_set(set).ok_or(INVALID)?;
+        let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
+        let registered = sets.get_mut(&number).ok_or(INVALID)?;
+        *registered.entry(gpu.index).or_default() |= types;
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlEventSetWait_v2(
+    set: nvmlEventSet_t,
+    data: *mut nvmlEventData_t,
+    timeout_ms: c_uint,
+) -> nvmlReturn_t {
+    let until = Instant::now() + Duration::from_millis(timeout_ms.into());
+    answer("nvmlEventSetWait_v2", |_| {
+        let number = of_event_set(set).ok_or(INVALID)?;
+        loop {
+            let state = current();
+            if let Some(event) = next(&state, number)? {
+                // SAFETY: nvml.h has the caller pass a place for the answer.
+                return unsafe { put(data, event) };
+            }
+            let now = Instant::now();
+            if now >= until {
+                return Err(TIMEOUT);
+            }
+            let pause = Duration::from_millis(state.number("poll_ms").unwrap_or(5));
+            std::thread::sleep(pause.min(until - now));
+        }
+    })
+}
+
+/// The next event for this set, or the error that the file wants a wait to end with.
+fn next(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn_t> {
+    let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
+    let registered = sets.get_mut(&set).ok_or(INVALID)?;
+    let told = state.number("told").unwrap_or(0);
+    for (number, text) in state.events().split_off(&(told + 1)) {
+        change("told", &number.to_string());
+        if let Some(event) = event(text, registered)? {
+            return Ok(Some(event));
+        }
+    }
+    Ok(None)
+}
+
+/// An event of the file's; nothing where nobody asked for such.
+fn event(
+    text: &str,
+    registered: &BTreeMap<u32, u64>,
+) -> Result<Option<nvmlEventData_t>, nvmlReturn_t> {
+    let words: Vec<_> = text.split_whitespace().collect();
+    let numbers: Vec<_> = words.iter().skip(2).map(|word| number(word)).collect();
+    let at = |place: usize| numbers.get(place).copied().flatten();
+    if words.first() == Some(&"error") {
+        let error = words.get(1).and_then(|word| word.parse().ok());
+        return Err(error.unwrap_or(INVALID));
+    }
+    let [gpu, kind, ..] = words.as_slice() else {
+        panic!("`{text}` is no event");
+    };
+    let kind = match *kind {
+        "xid" => nvmlEventTypeXidCriticalError,
+        "sbe" => nvmlEventTypeSingleBitEccError,
+        "dbe" => nvmlEventTypeDoubleBitEccError,
+        "mig" => nvmlEventMigConfigChange,
+        "unavailable" => nvmlEventTypeGpuUnavailableError,
+        "recovery" => nvmlEventTypeGpuRecoveryAction,
+        _ => panic!("`{text}` is no event"),
+    };
+    let gpu: Option<u32> = gpu.parse().ok();
+    let asked_for = gpu.is_none_or(|gpu| {
+        registered
+            .get(&gpu)
+            .is_some_and(|types| types & u64::from(kind) != 0)
+    });
+    let instance = |place| at(place).and_then(|id| u32::try_from(id).ok());
+    Ok(asked_for.then(|| nvmlEventData_t {
+        device: gpu.map_or(ptr::null_mut(), |gpu| Part::Whole(gpu).handle()),
+        eventType: kind.into(),
+        eventData: at(0).unwrap_or(0),
+        gpuInstanceId: instance(1).unwrap_or(u32::MAX),
+        computeInstanceId: instance(2).unwrap_or(u32::MAX),
+    }))
+}

@@ -1,0 +1,286 @@
+//! Calls about what a GPU is doing, and how well it is.
+
+use std::ffi::{c_int, c_uint, c_ulonglong};
+
+use nvml_wrapper_sys::bindings::field_id::{
+    NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, NVML_FI_DEV_MEMORY_TEMP,
+};
+use nvml_wrapper_sys::bindings::{
+    nvmlClockType_t, nvmlDevice_t, nvmlEccCounterType_t, nvmlFieldValue_t, nvmlMemoryErrorType_t,
+    nvmlProcessInfo_t, nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE as TOO_SMALL,
+    nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID,
+    nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED as NOT_SUPPORTED, nvmlReturn_t,
+    nvmlTemperatureSensors_t, nvmlUtilization_t,
+    nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT as UNSIGNED,
+};
+
+use crate::answer::{Outcome, answer_device, put};
+use crate::state::{Gpu, number};
+
+/// A number of the file's, or the one that holds without it; not supported where it says `none`.
+fn reading<T: TryFrom<u64>>(gpu: Gpu<'_>, key: &str, otherwise: u64) -> Result<T, nvmlReturn_t> {
+    let value = match gpu.text(key) {
+        Some("none") => return Err(NOT_SUPPORTED),
+        Some(text) => number(text).ok_or(INVALID)?,
+        None => otherwise,
+    };
+    T::try_from(value).map_err(|_| INVALID)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetTemperature(
+    device: nvmlDevice_t,
+    _sensor: nvmlTemperatureSensors_t,
+    degrees: *mut c_uint,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetTemperature", device, |gpu, _| {
+        // SAFETY: nvml.h has the caller pass a place for the answer.
+        unsafe { put(degrees, reading(gpu, "temperature", 41)?) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetPowerUsage(
+    device: nvmlDevice_t,
+    milliwatts: *mut c_uint,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetPowerUsage", device, |gpu, _| {
+        // SAFETY: nvml.h has the caller pass a place for the answer.
+        unsafe { put(milliwatts, reading(gpu, "power_mw", 71_500)?) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(
+    device: nvmlDevice_t,
+    millijoules: *mut c_ulonglong,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetTotalEnergyConsumption", device, |gpu, _| {
+        // SAFETY: nvml.h has the caller pass a place for the answer.
+        unsafe { put(millijoules, reading(gpu, "energy_mj", 0)?) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetClockInfo(
+    device: nvmlDevice_t,
+    clock: nvmlClockType_t,
+    megahertz: *mut c_uint,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetClockInfo", device, |gpu, _| {
+        // NVML_CLOCK_SM and NVML_CLOCK_MEM.
+        let answer = match clock {
+            1 => reading(gpu, "sm_clock", 345)?,
+            2 => reading(gpu, "memory_clock", 2_619)?,
+            _ => return Err(NOT_SUPPORTED),
+        };
+        // SAFETY: nvml.h has the caller pass a place for the answer.
+        unsafe { put(megahertz, answer) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
+    device: nvmlDevice_t,
+    rates: *mut nvmlUtilization_t,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetUtilizationRates", device, |gpu, _| {
+        let answer = nvmlUtilization_t {
+            gpu: reading(gpu, "utilization", 0)?,
+            memory: reading(gpu, "copy_utilization", 0)?,
+        };
+        // SAFETY: nvml.h has the caller pass a place for the answer.
+        unsafe { put(rates, answer) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetEncoderUtilization(
+    device: nvmlDevice_t,
+    percent: *mut c_uint,
+    period: *mut c_uint,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetEncoderUtilization", device, |gpu, _| {
+        // SAFETY: nvml.h has the caller pass two places for the answer.
+        unsafe {
+            put(percent, reading(gpu, "encoder", 0)?)?;
+            put(period, 167_000)
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetDecoderUtilization(
+    device: nvmlDevice_t,
+    percent: *mut c_uint,
+    period: *mut c_uint,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetDecoderUtilization", device, |gpu, _| {
+        // SAFETY: nvml.h has the caller pass two places for the answer.
+        unsafe {
+            put(percent, reading(gpu, "decoder", 0)?)?;
+            put(period, 167_000)
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetPcieReplayCounter(
+    device: nvmlDevice_t,
+    count: *mut c_uint,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetPcieReplayCounter", device, |gpu, _| {
+        // SAFETY: nvml.h has the caller pass a place for the answer.
+        unsafe { put(count, reading(gpu, "replays", 0)?) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetTotalEccErrors(
+    device: nvmlDevice_t,
+    kind: nvmlMemoryErrorType_t,
+    counter: nvmlEccCounterType_t,
+    count: *mut c_ulonglong,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetTotalEccErrors", device, |gpu, _| {
+        // NVML_AGGREGATE_ECC, then NVML_MEMORY_ERROR_TYPE_CORRECTED and …_UNCORRECTED.
+        let answer = match (counter, kind) {
+            (1, 0) => reading(gpu, "single_bit", 0)?,
+            (1, 1) => reading(gpu, "double_bit", 0)?,
+            _ => return Err(NOT_SUPPORTED),
+        };
+        // SAFETY: nvml.h has the caller pass a place for the answer.
+        unsafe { put(count, answer) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetRemappedRows(
+    device: nvmlDevice_t,
+    correctable: *mut c_uint,
+    uncorrectable: *mut c_uint,
+    pending: *mut c_uint,
+    failed: *mut c_uint,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetRemappedRows", device, |gpu, _| {
+        let rows = gpu.text("remapped").unwrap_or("0 0 0 0");
+        if rows == "none" {
+            return Err(NOT_SUPPORTED);
+        }
+        let mut rows = rows.split_whitespace().map(str::parse);
+        for place in [correctable, uncorrectable, pending, failed] {
+            let row = rows.next().and_then(Result::ok).ok_or(INVALID)?;
+            // SAFETY: nvml.h has the caller pass four places for the answer.
+            unsafe { put(place, row) }?;
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetFieldValues(
+    device: nvmlDevice_t,
+    count: c_int,
+    values: *mut nvmlFieldValue_t,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetFieldValues", device, |gpu, _| {
+        let count = usize::try_from(count).map_err(|_| INVALID)?;
+        if values.is_null() {
+            return Err(INVALID);
+        }
+        // SAFETY: nvml.h has the caller pass an array of so many values, with the field's id in each.
+        let values = unsafe { std::slice::from_raw_parts_mut(values, count) };
+        for value in values {
+            let answer = match value.fieldId {
+                NVML_FI_DEV_GET_GPU_RECOVERY_ACTION => reading(gpu, "recovery_action", 0),
+                NVML_FI_DEV_MEMORY_TEMP => reading(gpu, "memory_temperature", 49),
+                _ => Err(NOT_SUPPORTED),
+            };
+            value.valueType = UNSIGNED;
+            value.nvmlReturn = answer.err().unwrap_or(0);
+            value.value.uiVal = answer.unwrap_or(0);
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
+    device: nvmlDevice_t,
+    count: *mut c_uint,
+    infos: *mut nvmlProcessInfo_t,
+) -> nvmlReturn_t {
+    answer_device(
+        "nvmlDeviceGetComputeRunningProcesses_v3",
+        device,
+        |gpu, _| {
+            let running = reading(gpu, "processes", 0)?;
+            // SAFETY: nvml.h has the caller pass the number of places behind `infos`, and as many places.
+            unsafe { list_processes(running, count, infos) }
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v3(
+    device: nvmlDevice_t,
+    count: *mut c_uint,
+    infos: *mut nvmlProcessInfo_t,
+) -> nvmlReturn_t {
+    answer_device(
+        "nvmlDeviceGetGraphicsRunningProcesses_v3",
+        device,
+        |gpu, _| {
+            let running = reading(gpu, "graphics_processes", 0)?;
+            // SAFETY: as above.
+            unsafe { list_processes(running, count, infos) }
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
+    device: nvmlDevice_t,
+    count: *mut c_uint,
+    infos: *mut nvmlProcessInfo_t,
+) -> nvmlReturn_t {
+    answer_device(
+        "nvmlDeviceGetMPSComputeRunningProcesses_v3",
+        device,
+        |gpu, _| {
+            let running = reading(gpu, "mps_processes", 0)?;
+            // SAFETY: as above.
+            unsafe { list_processes(running, count, infos) }
+        },
+    )
+}
+
+/// Lists so many processes, or says how many places that takes.
+///
+/// # Safety
+///
+/// `count` is null or points to the number of places behind `infos`.
+unsafe fn list_processes(
+    running: u32,
+    count: *mut c_uint,
+    infos: *mut nvmlProcessInfo_t,
+) -> Outcome {
+    // SAFETY: the caller promises it.
+    let room = *unsafe { count.as_ref() }.ok_or(INVALID)?;
+    // SAFETY: as above.
+    unsafe { put(count, running) }?;
+    if room < running {
+        return Err(TOO_SMALL);
+    }
+    for number in 0..running {
+        let process = nvmlProcessInfo_t {
+            pid: 4_000 + number,
+            usedGpuMemory: 512 << 20,
+            gpuInstanceId: u32::MAX,
+            computeInstanceId: u32::MAX,
+        };
+        // SAFETY: `number` is below the number of places that the caller promises.
+        unsafe { put(infos.wrapping_add(number as usize), process) }?;
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! The file that says what machine this is, and the one beside it with what calls have changed.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use gpuc_schema::gpu::{GpuModel, MODELS};
+
+/// What the files say.
+#[derive(Default)]
+pub(crate) struct State {
+    keys: BTreeMap<String, String>,
+}
+
+/// A GPU in the files.
+#[derive(Clone, Copy)]
+pub(crate) struct Gpu<'s> {
+    pub(crate) state: &'s State,
+    pub(crate) index: u32,
+}
+
+/// The last state that was read, and what the files looked like then.
+static LAST: Mutex<Option<(Looks, Arc<State>)>> = Mutex::new(None);
+
+/// Inode, size and time of both files: enough to see that one was replaced.
+type Looks = [Option<(u64, u64, i64, i64)>; 2];
+
+/// What the files say now.
+pub(crate) fn current() -> Arc<State> {
+    let files = [file().to_owned(), changed_file()];
+    let looks = files.each_ref().map(|file| {
+        let seen = std::fs::metadata(file).ok()?;
+        Some((seen.ino(), seen.size(), seen.mtime(), seen.mtime_nsec()))
+    });
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, state)) = &*last
+        && *known == looks
+    {
+        return Arc::clone(state);
+    }
+    let mut keys = BTreeMap::new();
+    for file in files {
+        read_into(&mut keys, &file);
+    }
+    let state = Arc::new(State { keys });
+    *last = Some((looks, Arc::clone(&state)));
+    state
+}
+
+/// Notes what a call has changed, for this process and others.
+pub(crate) fn change(key: &str, value: &str) {
+    static CHANGING: Mutex<()> = Mutex::new(());
+    let _one = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let file = changed_file();
+    let mut keys = BTreeMap::new();
+    read_into(&mut keys, &file);
+    keys.insert(key.to_owned(), value.to_owned());
+    let line = |(key, value): (&String, &String)| format!("{key} = {value}\n");
+    let text: String = keys.iter().map(line).collect();
+    let new = file.with_extension("new");
+    let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &file));
+    written.expect("the folder of the state file can be written to");
+}
+
+impl State {
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.keys.get(key).map(String::as_str)
+    }
+
+    pub(crate) fn number(&self, key: &str) -> Option<u64> {
+        number(self.text(key)?)
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        let count = self.number("gpus").unwrap_or(0);
+        u32::try_from(count).unwrap_or(0).min(16)
+    }
+
+    pub(crate) fn gpu(&self, index: u32) -> Option<Gpu<'_>> {
+        (index < self.count()).then_some(Gpu { state: self, index })
+    }
+
+    /// The events, by number.
+    pub(crate) fn events(&self) -> BTreeMap<u64, &str> {
+        let events = self.keys.range("event.".to_owned().."event/".to_owned());
+        events
+            .filter_map(|(key, value)| Some((number(key.strip_prefix("event.")?)?, value.as_str())))
+            .collect()
+    }
+}
+
+impl<'s> Gpu<'s> {
+    /// What is said of this GPU, or of all.
+    pub(crate) fn text(self, key: &str) -> Option<&'s str> {
+        let all = || self.state.text(&format!("gpu.{key}"));
+        self.own(key).or_else(all)
+    }
+
+    /// What is said of this GPU alone.
+    pub(crate) fn own(self, key: &str) -> Option<&'s str> {
+        self.state.text(&format!("gpu.{}.{key}", self.index))
+    }
+
+    pub(crate) fn number(self, key: &str) -> Option<u64> {
+        number(self.text(key)?)
+    }
+
+    pub(crate) fn change(self, key: &str, value: &str) {
+        change(&format!("gpu.{}.{key}", self.index), value);
+    }
+
+    /// The card of gpuc's catalog that it is.
+    pub(crate) fn model(self) -> Option<&'static GpuModel> {
+        let key = self.text("model")?;
+        MODELS.iter().copied().find(|model| model.key == key)
+    }
+}
+
+/// A number, in tens or as `0x…`.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn read_into(keys: &mut BTreeMap<String, String>, file: &Path) {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or(""));
+    for (key, value) in lines.filter_map(|line| line.split_once('=')) {
+        keys.insert(key.trim().to_owned(), value.trim().to_owned());
+    }
+}
+
+fn changed_file() -> PathBuf {
+    let mut name = file().as_os_str().to_owned();
+    name.push(".changed");
+    PathBuf::from(name)
+}
+
+/// The file that says what machine this is.
+fn file() -> &'static Path {
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+    FILE.get_or_init(|| match std::env::var_os("GPUC_FAKE_NVML") {
+        Some(file) => PathBuf::from(file),
+        None => PathBuf::from(format!("{}.state", own_path())),
+    })
+}
+
+/// The file that this code was loaded from. The system says it in the list of what is where in memory.
+fn own_path() -> String {
+    let here = (own_path as fn() -> String) as usize;
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let holds = |line: &&str| {
+        let range = line
+            .split(' ')
+            .next()
+            .and_then(|range| range.split_once('-'));
+        let edge = |text| usize::from_str_radix(text, 16).unwrap_or(0);
+        range.is_some_and(|(start, end)| (edge(start)..edge(end)).contains(&here))
+    };
+    let line = maps.lines().find(holds).unwrap_or_default();
+    line.find('/')
+        .map_or_else(String::new, |at| line[at..].to_owned())
+}
