@@ -18,7 +18,7 @@ pub mod mig;
 pub mod mps;
 pub mod nvml;
 pub mod plugin;
+pub mod preferred;
 pub mod publish;
 pub mod run;
-pub mod preferred;
 pub mod state;

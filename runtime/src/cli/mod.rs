@@ -14,7 +14,8 @@ use clap::Parser;
 use gpuc_runtime::args::{Cli, Command, LogFormat, MigCommand, NodeArgs};
 use gpuc_runtime::config::{self, NodeConfig};
 use gpuc_runtime::host::Roots;
-use gpuc_runtime::nvml::{Fake, Nvml, NvmlError, Real};
+use gpuc_runtime::nvml::fake::Fake;
+use gpuc_runtime::nvml::{Nvml, NvmlError, Real};
 use tracing_subscriber::EnvFilter;
 
 /// How a command ends.
