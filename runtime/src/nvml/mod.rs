@@ -2,6 +2,7 @@
 //!
 //! Everything behind this door may fail for one GPU and not for the next, so each question is about one GPU.
 
+mod exclusive;
 pub mod fake;
 mod late;
 mod mig;
@@ -11,6 +12,7 @@ pub mod watcher;
 use std::fmt;
 use std::time::Duration;
 
+pub use exclusive::MpsControl;
 pub use late::Late;
 pub use mig::{ComputeInstance, GpuInstance, MigControl, MigProfile};
 pub use real::Real;

@@ -3,6 +3,7 @@
 
 mod error;
 mod events;
+mod exclusive;
 mod gpu;
 mod library;
 mod links;

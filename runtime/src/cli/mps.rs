@@ -1,0 +1,111 @@
+//! `gpuc-runtime mps`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use gpuc_runtime::args::NodeArgs;
+use gpuc_runtime::device::{self, Gpu};
+use gpuc_runtime::mps::{Card, Control, Folders, limits, run as run_daemon, shared_memory};
+use gpuc_runtime::nvml::{MpsControl, Real};
+use gpuc_schema::node_config::NodeSharing;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::{info, warn};
+
+use super::{End, configuration, roots};
+
+/// The control daemon's program.
+const PROGRAM: &str = "nvidia-cuda-mps-control";
+
+/// Where drivers keep their programs and libraries, below their root.
+const PROGRAM_FOLDERS: &[&str] = &["usr/bin", "bin", "usr/local/bin"];
+const LIBRARY_FOLDERS: &[&str] = &[
+    "usr/lib64",
+    "usr/lib/x86_64-linux-gnu",
+    "usr/lib/aarch64-linux-gnu",
+    "lib64",
+];
+
+/// Runs the control daemon until a signal says to leave. Every GPU is in exclusive-process mode meanwhile: only the
+/// daemon's server may open it, so that no client gets past its limits.
+pub(crate) fn run(args: &NodeArgs) -> Result<End> {
+    let config = configuration(args)?;
+    let NodeSharing::Mps { replicas, root, .. } = &config.sharing else {
+        bail!("the GPUs of pool {} are not shared by MPS", config.pool);
+    };
+    let roots = roots(args, &config);
+    let driver = Real::open(&roots.driver)?;
+    let inventory = device::discover(&driver, &roots, None)?;
+    let offers = device::offers(&inventory, &config.sharing);
+    let Some(offer) = offers.first() else {
+        bail!("this node has no GPU to share");
+    };
+    let known = inventory.gpus.iter().filter_map(|gpu| match gpu {
+        Gpu::Known { info, .. } => Some(info),
+        Gpu::Silent { index, error, .. } => {
+            warn!("GPU {index} is left out: {error}");
+            None
+        }
+    });
+    let cards: Vec<(u32, Card)> = known
+        .map(|info| {
+            let card = Card {
+                uuid: info.uuid.clone(),
+                memory_bytes: info.memory_bytes,
+                compute_capability: info.compute_capability,
+            };
+            (info.index, card)
+        })
+        .collect();
+    let all: Vec<Card> = cards.iter().map(|(_, card)| card.clone()).collect();
+    let control = Control {
+        program: program(&roots.driver),
+        libraries: libraries(&roots.driver),
+        gpus: all.iter().map(|card| card.uuid.clone()).collect(),
+        limits: limits(&all, *replicas)?,
+        folders: Folders::of(Path::new(root), &offer.resource),
+    };
+    let shared = shared_memory(Path::new(root));
+    fs::create_dir_all(&shared).with_context(|| shared.display().to_string())?;
+    for (index, _) in &cards {
+        driver.set_exclusive_process(*index, true)?;
+    }
+    info!(gpus = cards.len(), replicas, "GPUs are shared by MPS");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")?;
+    let ended = runtime.block_on(async {
+        let mut terminated = signal(SignalKind::terminate())?;
+        let mut interrupted = signal(SignalKind::interrupt())?;
+        let shutdown = async {
+            tokio::select! {
+                _ = terminated.recv() => {}
+                _ = interrupted.recv() => {}
+            }
+        };
+        run_daemon(&control, shutdown).await
+    });
+    for (index, _) in &cards {
+        if let Err(error) = driver.set_exclusive_process(*index, false) {
+            warn!("GPU {index} stays in exclusive-process mode: {error}");
+        }
+    }
+    ended.map(|()| End::Well)
+}
+
+/// NVIDIA's container runtime puts the program on the path; elsewhere it is below the driver's root.
+fn program(driver: &Path) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join(PROGRAM));
+    let below = PROGRAM_FOLDERS.iter().map(|folder| driver.join(folder).join(PROGRAM));
+    on_path
+        .chain(below)
+        .find(|program| program.is_file())
+        .unwrap_or_else(|| PROGRAM.into())
+}
+
+fn libraries(driver: &Path) -> Option<PathBuf> {
+    let folders = LIBRARY_FOLDERS.iter().map(|folder| driver.join(folder));
+    folders.into_iter().find(|folder| folder.join("libcuda.so.1").exists())
+}
