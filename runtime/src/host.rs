@@ -22,8 +22,8 @@ pub struct Roots {
 pub struct HostFiles {
     /// Device nodes that every container with a GPU needs, by path on the host: `/dev/nvidiactl`, `/dev/nvidia-uvm`.
     pub control_nodes: Vec<String>,
-    /// The minor numbers of MIG's capabilities, by their path in `/proc/driver/nvidia-caps/mig-minors`: `gpu0/gi1/access`
-    /// and `gpu0/gi1/ci0/access`.
+    /// The minor numbers of MIG's capabilities, by their path in `/proc/driver/nvidia-caps/mig-minors`:
+    /// `gpu0/gi1/access` and `gpu0/gi1/ci0/access`.
     pub mig_minors: BTreeMap<String, u32>,
     /// The IMEX channels in `/dev/nvidia-caps-imex-channels`.
     pub imex_channels: Vec<u32>,
