@@ -57,8 +57,8 @@ fn last(previous: Option<&Inventory>, index: u32, answering: &BTreeSet<&str>) ->
     (!answering.contains(info.uuid.as_str())).then(|| info.clone())
 }
 
-/// The NUMA node that the system says the GPU is on. The driver writes the PCI domain with eight digits, the system with
-/// four and more only where they are needed.
+/// The NUMA node that the system says the GPU is on. The driver writes the PCI domain with eight digits, the system
+/// with four and more only where they are needed.
 fn numa(roots: &Roots, pci_bus_id: &str) -> Option<u32> {
     let (domain, rest) = pci_bus_id.split_once(':')?;
     let domain = u32::from_str_radix(domain, 16).ok()?;

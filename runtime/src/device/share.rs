@@ -45,9 +45,9 @@ impl Offer {
 
 /// What a node with these GPUs offers, by name. A GPU that does not answer offers what it did when it last answered.
 ///
-/// Under MIG, a GPU in that mode offers its slices, and nothing while it has none. A GPU that is to be cut and is not is
-/// not offered whole: its users would get seven times what they asked for, and nobody could cut it then. Under `single`
-/// only slices of one profile are offered, and no GPU beside them.
+/// Under MIG, a GPU in that mode offers its slices, and nothing while it has none. A GPU that is to be cut and is not
+/// is not offered whole: its users would get seven times what they asked for, and nobody could cut it then. Under
+/// `single` only slices of one profile are offered, and no GPU beside them.
 pub fn offers(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Offer> {
     let (replicas, rename) = match sharing {
         NodeSharing::Exclusive | NodeSharing::Mig { .. } => (1, false),

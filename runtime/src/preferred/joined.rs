@@ -9,10 +9,10 @@ const EXACT: usize = 16;
 
 /// The GPUs that are joined best with one another and with those that are taken, by the sum of the scores of all pairs.
 ///
-/// Of sets with the same sum, the one on the fewest NUMA nodes; of those the one that leaves the rest joined best, which
-/// is the one that parts the loosest pairs; of those the first. NVIDIA's plugin takes its set from the best division of
-/// all GPUs into sets of one size: that spares the rest too, but may give this container a set that is not the best, and
-/// there are 2,627,625 divisions of 16 GPUs into fours.
+/// Of sets with the same sum, the one on the fewest NUMA nodes; of those the one that leaves the rest joined best,
+/// which is the one that parts the loosest pairs; of those the first. NVIDIA's plugin takes its set from the best
+/// division of all GPUs into sets of one size: that spares the rest too, but may give this container a set that is not
+/// the best, and there are 2,627,625 divisions of 16 GPUs into fours.
 ///
 /// Beyond [`EXACT`] GPUs, the best of the sets that grow from each GPU by what is joined best with them.
 pub(super) fn choose<'s>(
@@ -83,8 +83,8 @@ struct Set {
     members: Vec<usize>,
     /// The scores of all pairs in it.
     inside: u64,
-    /// The sums of its members' rows: the scores inside twice, and those of the pairs that it parts. Of two sets with the
-    /// same score inside, the one with less parts less.
+    /// The sums of its members' rows: the scores inside twice, and those of the pairs that it parts. Of two sets with
+    /// the same score inside, the one with less parts less.
     sums: u64,
     /// The bits of its NUMA nodes.
     numas: u64,

@@ -10,7 +10,8 @@ use crate::device::Share;
 /// far, and of those from the one with the fewest users; where they are to be packed, from the one with the most. Two
 /// replicas of one GPU give a container no more of it than one, so that its own count before those of others.
 ///
-/// What is equal is decided by the NUMA node, which should be one that the container is on, and then by the GPU's index.
+/// What is equal is decided by the NUMA node, which should be one that the container is on, and then by the GPU's
+/// index.
 pub(super) fn choose<'s>(
     placement: SharePlacement,
     users: &BTreeMap<u32, usize>,

@@ -9,12 +9,12 @@ use proptest::prelude::*;
 use proptest::sample::subsequence;
 
 use super::preferred;
+use crate::config;
 use crate::device::testing::{inventory, mig};
 use crate::device::{Inventory, Offer, Topology, offers};
 use crate::host::HostFiles;
-use crate::nvml::{Link, Meet};
+use crate::nvml::{Link, Meet, NvmlError, NvmlErrorKind};
 use crate::state::State;
-use crate::{config, nvml::NvmlError, nvml::NvmlErrorKind};
 
 const CONFIG: &str = r#"{
     "apiVersion": "node.gpuc.dev/v1alpha1",

@@ -4,8 +4,8 @@ use gpuc_schema::gpu::{GpuArchitecture, GpuModel};
 
 use crate::nvml::{Link, Meet};
 
-/// The NVLinks between the eight GPUs of a board with V100s, as `nvidia-smi topo -m` prints them on a DGX-1 and on AWS's
-/// p3.16xlarge: six on each GPU, a cube whose corners are joined once or twice.
+/// The NVLinks between the eight GPUs of a board with V100s, as `nvidia-smi topo -m` prints them on a DGX-1 and on
+/// AWS's p3.16xlarge: six on each GPU, a cube whose corners are joined once or twice.
 const CUBE_MESH: [[u32; 8]; 8] = [
     [0, 1, 1, 2, 2, 0, 0, 0],
     [1, 0, 2, 1, 0, 2, 0, 0],
@@ -55,8 +55,8 @@ fn on_board(model: &GpuModel) -> bool {
         .any(|word| model.key.contains(word))
 }
 
-/// The links of each GPU to the switches (NVIDIA's data sheets: 12 on the A100, 18 from the H100 on), where cards are on
-/// a board; those of the bridge between two cards of an NVL pair.
+/// The links of each GPU to the switches (NVIDIA's data sheets: 12 on the A100, 18 from the H100 on), where cards are
+/// on a board; those of the bridge between two cards of an NVL pair.
 fn nvlinks(model: &GpuModel, first: u32, second: u32) -> u32 {
     if model.key.contains("-nvl-") {
         return if first / 2 == second / 2 { 12 } else { 0 };

@@ -49,8 +49,8 @@ fn instance_id(card: u8, profile: u8, taken: &[SliceInfo]) -> u32 {
     (first..=last).find(free).unwrap_or(last)
 }
 
-/// Multiprocessors of a compute slice: 14 on Ampere, 16 after it (MIG User Guide r580). Instances that fill a Hopper
-/// have a few more than their slices.
+/// Multiprocessors of a compute slice: 14 on the A100, 16 on the H100 (MIG User Guide r580). Cards after it have more,
+/// and so have an H100's largest instances: nothing depends on the number.
 fn multiprocessors(model: &GpuModel) -> u32 {
     if model.architecture <= GpuArchitecture::Ampere {
         14

@@ -3,6 +3,7 @@
 use nvml_wrapper::enum_wrappers::device::ComputeMode;
 
 use super::Real;
+use super::error::trouble;
 use crate::nvml::{MpsControl, NvmlError};
 
 impl MpsControl for Real {
@@ -12,10 +13,8 @@ impl MpsControl for Real {
         } else {
             ComputeMode::Default
         };
-        self.ask(gpu, |device| {
-            // A device is asked for by value to be changed.
-            let mut device = device.clone();
-            device.set_compute_mode(mode)
-        })
+        let device = self.nvml.device_by_index(gpu);
+        let set = device.and_then(|mut device| device.set_compute_mode(mode));
+        set.map_err(|refusal| trouble(&format!("the compute mode of GPU {gpu}"), &refusal))
     }
 }
