@@ -22,7 +22,7 @@ pub struct Cli {
     )]
     pub log_format: LogFormat,
 
-    /// What is logged: error, warn, info, debug, trace, or a filter such as gpuc_runtime::health=debug
+    /// What is logged: error, warn, info, debug, trace, or a filter of several
     #[arg(long, global = true, default_value = "info", env = "GPUC_LOG")]
     pub log: String,
 }

@@ -296,7 +296,6 @@ fn below(root: &Path, path: &str) -> std::path::PathBuf {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;

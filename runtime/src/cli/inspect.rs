@@ -40,7 +40,11 @@ pub(crate) fn run(args: &InspectArgs) -> Result<End> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         written => written?,
     }
-    Ok(if differences.is_empty() { End::Well } else { End::Refused })
+    Ok(if differences.is_empty() {
+        End::Well
+    } else {
+        End::Refused
+    })
 }
 
 fn as_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
@@ -55,7 +59,7 @@ fn as_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
     let known: Vec<u32> = known(&state.inventory).collect();
     let links = known.iter().enumerate().flat_map(|(place, one)| {
         let others = known.iter().skip(place + 1);
-        others.map(|other| {
+        others.map(move |other| {
             let link = state.inventory.topology.link(*one, *other);
             json!({"gpus": [one, other], "link": link})
         })
@@ -85,11 +89,21 @@ fn table(state: &State, differences: &[String]) -> String {
     for gpu in &state.inventory.gpus {
         match gpu {
             Gpu::Known { info, numa } => {
-                let memory = info.memory_bytes.map_or("-".to_owned(), |b| format!("{} MiB", b >> 20));
+                let memory = info
+                    .memory_bytes
+                    .map_or("-".to_owned(), |b| format!("{} MiB", b >> 20));
                 let numa = numa.map_or("-".to_owned(), |numa| numa.to_string());
-                rows.push([info.index.to_string(), info.name.clone(), memory, numa, info.uuid.clone()]);
+                rows.push([
+                    info.index.to_string(),
+                    info.name.clone(),
+                    memory,
+                    numa,
+                    info.uuid.clone(),
+                ]);
                 for slice in &info.slices {
-                    let at = slice.place.map_or(String::new(), |(at, size)| format!(" at {at}:{size}"));
+                    let at = slice
+                        .place
+                        .map_or(String::new(), |(at, size)| format!(" at {at}:{size}"));
                     rows.push([
                         String::new(),
                         format!("  {}{at}", slice.profile),
@@ -100,7 +114,13 @@ fn table(state: &State, differences: &[String]) -> String {
                 }
             }
             Gpu::Silent { index, error, .. } => {
-                rows.push([index.to_string(), error.to_string(), "-".into(), "-".into(), "-".into()]);
+                rows.push([
+                    index.to_string(),
+                    error.to_string(),
+                    "-".into(),
+                    "-".into(),
+                    "-".into(),
+                ]);
             }
         }
     }
@@ -109,8 +129,14 @@ fn table(state: &State, differences: &[String]) -> String {
     let mut rows = vec![["resource", "offered", "wanted"].map(str::to_owned)];
     let wanted = |resource: &str| state.config.resources.get(resource).copied().unwrap_or(0);
     for offer in &state.offers {
-        let Offer { resource, shares, .. } = offer;
-        rows.push([resource.clone(), shares.len().to_string(), wanted(resource).to_string()]);
+        let Offer {
+            resource, shares, ..
+        } = offer;
+        rows.push([
+            resource.clone(),
+            shares.len().to_string(),
+            wanted(resource).to_string(),
+        ]);
     }
     for (resource, count) in &state.config.resources {
         if state.offer(resource).is_none() {
@@ -129,13 +155,19 @@ fn table(state: &State, differences: &[String]) -> String {
 
 /// Columns side by side, two blanks between them.
 fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..N).map(width).collect();
     let mut text = String::new();
     for row in rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| {
-            format!("{cell}{}", " ".repeat(width - cell.chars().count()))
-        });
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.chars().count())));
         text += cells.collect::<Vec<_>>().join("  ").trim_end();
         text.push('\n');
     }

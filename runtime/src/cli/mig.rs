@@ -18,7 +18,10 @@ pub(crate) fn apply(args: &MigApplyArgs) -> Result<End> {
         return Ok(End::Well);
     };
     if !apply {
-        info!("the cloud cuts the GPUs of pool {} when it makes a node", config.pool);
+        info!(
+            "the cloud cuts the GPUs of pool {} when it makes a node",
+            config.pool
+        );
         return Ok(End::Well);
     }
     let driver = open_for_cutting(&args.node, &roots(&args.node, &config))?;
@@ -48,10 +51,8 @@ pub(crate) fn apply(args: &MigApplyArgs) -> Result<End> {
                 for step in done {
                     info!("GPU {index} was changed: {step}");
                 }
-                match step {
-                    Some(step) => error!("GPU {index}: could not {step}: {error}"),
-                    None => error!("GPU {index} cannot be looked at: {error}"),
-                }
+                let what = step.map_or("look at it".to_owned(), |step| step.to_string());
+                error!("GPU {index}: could not {what}: {error}");
                 end = End::Refused;
             }
         }

@@ -15,7 +15,7 @@ use gpuc_runtime::args::{Cli, Command, LogFormat, MigCommand, NodeArgs};
 use gpuc_runtime::config::{self, NodeConfig};
 use gpuc_runtime::host::Roots;
 use gpuc_runtime::nvml::fake::Fake;
-use gpuc_runtime::nvml::{Nvml, NvmlError, Real};
+use gpuc_runtime::nvml::{Nvml, Real};
 use tracing_subscriber::EnvFilter;
 
 /// How a command ends.
@@ -96,7 +96,7 @@ fn roots(args: &NodeArgs, config: &NodeConfig) -> Roots {
 }
 
 /// The driver, made up or real.
-fn open(args: &NodeArgs, roots: &Roots) -> Result<Arc<dyn Nvml>, NvmlError> {
+fn open(args: &NodeArgs, roots: &Roots) -> Result<Arc<dyn Nvml>> {
     match &args.fake {
         Some(machine) => Ok(Arc::new(Fake::machine(machine)?)),
         None => Ok(Arc::new(Real::open(&roots.driver)?)),

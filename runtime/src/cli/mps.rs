@@ -98,7 +98,9 @@ pub(crate) fn run(args: &NodeArgs) -> Result<End> {
 fn program(driver: &Path) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).map(|folder| folder.join(PROGRAM));
-    let below = PROGRAM_FOLDERS.iter().map(|folder| driver.join(folder).join(PROGRAM));
+    let below = PROGRAM_FOLDERS
+        .iter()
+        .map(|folder| driver.join(folder).join(PROGRAM));
     on_path
         .chain(below)
         .find(|program| program.is_file())
@@ -107,5 +109,7 @@ fn program(driver: &Path) -> PathBuf {
 
 fn libraries(driver: &Path) -> Option<PathBuf> {
     let folders = LIBRARY_FOLDERS.iter().map(|folder| driver.join(folder));
-    folders.into_iter().find(|folder| folder.join("libcuda.so.1").exists())
+    folders
+        .into_iter()
+        .find(|folder| folder.join("libcuda.so.1").exists())
 }

@@ -46,11 +46,10 @@ pub fn read(path: &Path) -> Result<String, ConfigError> {
 /// What tells one configuration from another: the beginning of its SHA-256.
 pub fn digest(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    digest.iter().take(8).fold(String::new(), |mut text, byte| {
+        text += &format!("{byte:02x}");
+        text
+    })
 }
 
 /// Reads a configuration.

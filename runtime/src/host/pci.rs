@@ -105,7 +105,6 @@ fn host_record(capability: &[u8]) -> Option<VgpuHost> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
 

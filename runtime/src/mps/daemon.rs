@@ -23,7 +23,7 @@ const END: Duration = Duration::from_secs(5);
 const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// A daemon that has run for so long did not fail at its start.
-const STEADY: Duration = Duration::from_secs(60);
+const STEADY: Duration = Duration::from_mins(1);
 
 /// What a control daemon is started with.
 #[derive(Clone, Debug)]

@@ -58,7 +58,7 @@ pub fn limits(cards: &[Card], replicas: u32) -> Result<Vec<String>, LimitError> 
             });
         }
         if let Some(bytes) = card.memory_bytes {
-            let mib = bytes / u64::from(replicas) >> 20;
+            let mib = (bytes / u64::from(replicas)) >> 20;
             commands.push(format!(
                 "set_default_device_pinned_mem_limit {number} {mib}M"
             ));

@@ -111,7 +111,6 @@ fn at(path: &Path, error: &io::Error) -> io::Error {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 

@@ -8,10 +8,10 @@ use std::{fs, process};
 /// Writes the file whole, by a rename; a file that says the same already is left alone. Files that begin with a dot are
 /// no feature files, so that the new one is not read half written.
 pub(super) fn write(path: &Path, labels: &BTreeMap<String, String>) -> io::Result<()> {
-    let text: String = labels
-        .iter()
-        .map(|(key, value)| format!("{key}={value}\n"))
-        .collect();
+    let mut text = String::new();
+    for (key, value) in labels {
+        text += &format!("{key}={value}\n");
+    }
     if fs::read_to_string(path).is_ok_and(|before| before == text) {
         return Ok(());
     }

@@ -18,7 +18,7 @@ use crate::run::Status;
 use crate::state::State;
 
 /// How long to wait after the cluster did not take something: at first, and at most.
-const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
 /// Several changes within this time are written once: the cluster's memory is no place for every moment.
 const SETTLED: Duration = Duration::from_millis(200);

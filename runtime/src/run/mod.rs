@@ -28,7 +28,7 @@ use crate::plugin::PluginEvent;
 use crate::state::State;
 
 /// How often the GPUs are read anew without any reason: a driver that tells of nothing may still lose one.
-const RESCAN: Duration = Duration::from_secs(60);
+const RESCAN: Duration = Duration::from_mins(1);
 
 /// How soon GPUs are read anew where there is a reason: what happens to eight at once is read once.
 const SETTLED: Duration = Duration::from_millis(20);
@@ -410,7 +410,7 @@ impl Daemon {
         if self.opening.is_some_and(|(at, _)| at <= now) {
             // Until the answer is there, nothing more is due.
             let patience = self.opening.map_or(PATIENCE.0, |(_, patience)| patience);
-            self.opening = Some((now + Duration::from_secs(3600), patience));
+            self.opening = Some((now + Duration::from_hours(1), patience));
             self.opener.open(&self.events);
         }
         if self.scan_at.is_some_and(|at| at <= now) && !self.scanning {
@@ -423,16 +423,16 @@ impl Daemon {
             }
         }
         for gpu in self.health.due(self.now()) {
-            match &self.nvml {
-                Some(nvml) => driver::probe(nvml, gpu, &self.events),
-                None => {
-                    let gone = NvmlError {
-                        kind: NvmlErrorKind::NoDriver,
-                        message: "the driver is gone".to_owned(),
-                    };
-                    let _ = self.events.send(Event::Probed(gpu, Err(gone)));
-                }
+            if let Some(nvml) = &self.nvml {
+                driver::probe(nvml, gpu, &self.events);
+                continue;
             }
+            let gone = NvmlError {
+                kind: NvmlErrorKind::NoDriver,
+                message: "the driver is gone".to_owned(),
+            };
+            // The loop that reads it is this one.
+            let _ = self.events.send(Event::Probed(gpu, Err(gone)));
         }
         if self.mps_at.is_some_and(|at| at <= now) {
             let ready = self.mps_ready;
