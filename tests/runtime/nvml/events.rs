@@ -35,6 +35,24 @@ fn each_kind_of_event_is_told() {
     assert_eq!(watch.next(Duration::from_millis(20)), Ok(None));
 }
 
+/// The daemon waits on a thread of its own, and asks meanwhile.
+#[test]
+fn an_event_ends_a_wait_that_has_begun() {
+    let mut driver = FakeDriver::new(H100);
+    let real = driver.open().unwrap();
+    let mut watch = real.watch().unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || soon(&mut *watch));
+        while driver.calls("nvmlEventSetWait_v2") == 0 {
+            assert!(real.gpu(0).is_ok());
+        }
+        driver.event("0 xid 79");
+        assert!(real.gpu(0).is_ok());
+        let event = waiting.join().unwrap();
+        assert_eq!(event.and_then(|event| event.gpu), Some(0));
+    });
+}
+
 #[test]
 fn a_gpu_that_is_gone_is_known_by_its_event() {
     let mut driver = FakeDriver::new(H100);
