@@ -1,5 +1,5 @@
-//! A driver's folder with the fake libnvidia-ml in it: a machine with the GPUs that a test wants, which changes when the
-//! test says so. What it can be told stands in `tests/fake-nvml/src/lib.rs`.
+//! A driver's folder with the fake libnvidia-ml in it: a machine with the GPUs that a test wants, which changes when
+//! the test says so. What it can be told stands in `tests/fake-nvml/src/lib.rs`.
 
 #![allow(dead_code, reason = "not every test uses everything")]
 

@@ -31,7 +31,7 @@ pub trait Nvml: Send + Sync {
     /// Everything about the GPU of this index that does not change from one moment to the next.
     fn gpu(&self, index: u32) -> Result<GpuInfo, NvmlError>;
 
-    /// How two GPUs are joined.
+    /// How two GPUs are joined, as of when [`Nvml::gpu`] last read each of them.
     fn link(&self, one: u32, other: u32) -> Result<Link, NvmlError>;
 
     /// Whether the GPU works, and what the driver wants done where it does not.
@@ -50,7 +50,8 @@ pub trait Watch: Send {
     /// The GPUs that are not watched, and why.
     fn unwatched(&self) -> &[(u32, NvmlError)];
 
-    /// Waits for the next event; `None` when none came in time.
+    /// Waits for the next event; `None` when none came in time. The driver may answer every wait with the same error at
+    /// once, as while a GPU is lost: whoever asks again pauses first.
     fn next(&mut self, timeout: Duration) -> Result<Option<NvmlEvent>, NvmlError>;
 }
 

@@ -34,18 +34,13 @@ const FAMILY: &str = "sys/devices/soc0/family";
 /// one belongs to another driver.
 pub(super) fn open(driver_root: &Path, system: &Path) -> Result<Nvml, NvmlError> {
     if let Some(machine) = unsupported(driver_root, system) {
-        return Err(NvmlError {
-            kind: NvmlErrorKind::Unsupported,
-            message: format!(
-                "this is {machine}, which gpuc does not serve: use NVIDIA's device plugin there"
-            ),
-        });
+        return Err(not_served(machine));
     }
     let found = below(driver_root);
     let path = found
         .clone()
         .map_or_else(|| OsString::from(NAME), OsString::from);
-    load(&path).map_err(|refusal| match (found, kind_of(&refusal)) {
+    let loaded = load(&path).map_err(|refusal| match (found, kind_of(&refusal)) {
         (None, NvmlErrorKind::NoLibrary) => NvmlError {
             kind: NvmlErrorKind::NoLibrary,
             message: format!(
@@ -57,7 +52,20 @@ pub(super) fn open(driver_root: &Path, system: &Path) -> Result<Nvml, NvmlError>
             let path = found.unwrap_or_else(|| PathBuf::from(NAME));
             trouble(&path.display().to_string(), &refusal)
         }
-    })
+    })?;
+    if is_tegra(&loaded) {
+        return Err(not_served("a Tegra board"));
+    }
+    Ok(loaded)
+}
+
+fn not_served(machine: &str) -> NvmlError {
+    NvmlError {
+        kind: NvmlErrorKind::Unsupported,
+        message: format!(
+            "this is {machine}, which gpuc does not serve: use NVIDIA's device plugin there"
+        ),
+    }
 }
 
 fn load(path: &OsStr) -> Result<Nvml, Refusal> {
@@ -72,8 +80,14 @@ fn below(driver_root: &Path) -> Option<PathBuf> {
     paths.find(|path| path.exists())
 }
 
-/// What kind of machine this is, where it is one that has GPUs but no NVML to manage them with. A Tegra board with the
-/// library is served as far as the library goes.
+/// Whether the library is one for a Tegra board, which answers next to nothing. NVIDIA's plugin knows them by the GPU's
+/// name too (k8s-device-plugin @1b826acc).
+fn is_tegra(nvml: &Nvml) -> bool {
+    let name = nvml.device_by_index(0).and_then(|device| device.name());
+    name.is_ok_and(|name| name.contains("(nvgpu)") || name == "NVIDIA Thor")
+}
+
+/// What kind of machine this is, where it is one that has GPUs but no NVML to manage them with.
 fn unsupported(driver_root: &Path, system: &Path) -> Option<&'static str> {
     let has = |file: &&str| system.join(file).exists() || driver_root.join(file).exists();
     if WSL.iter().any(has) {

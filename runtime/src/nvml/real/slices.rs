@@ -13,9 +13,16 @@ pub(super) fn read(
     device: &Device<'_>,
     memory_bytes: Option<u64>,
 ) -> Result<Vec<SliceInfo>, Refusal> {
-    let each = each(device)?;
-    let read = |(index, slice)| read_one(device, &slice, index, memory_bytes);
-    each.into_iter().map(read).collect()
+    let mut found = Vec::new();
+    for (index, slice) in each(device)? {
+        match read_one(device, &slice, index, memory_bytes) {
+            Ok(slice) => found.push(slice),
+            // It was removed while it was read; an event says so, and the GPU is read again.
+            Err(Refusal::NotFound | Refusal::InvalidArg) => {}
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    Ok(found)
 }
 
 /// The handles of the MIG devices.

@@ -1,0 +1,100 @@
+//! Finding the library, and initialising it once.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use gpuc_runtime::nvml::{Nvml, NvmlErrorKind, Real};
+
+use crate::fake_driver::FakeDriver;
+
+#[test]
+fn sixteen_gpus_are_read_with_one_initialisation() {
+    let driver = FakeDriver::new("gpus = 16\ngpu.model = h100-sxm5-80gb");
+    let real = driver.open().unwrap();
+    let gpus: Vec<_> = (0..16).map(|index| real.gpu(index).unwrap()).collect();
+    let mut uuids: Vec<_> = gpus.iter().map(|gpu| &gpu.uuid).collect();
+    uuids.dedup();
+    assert_eq!(uuids.len(), 16);
+    let watch = real.watch().unwrap();
+    assert_eq!(watch.unwatched(), []);
+    assert_eq!(driver.calls("nvmlInit_v2"), 1);
+    drop(real);
+    assert_eq!(driver.calls("nvmlShutdown"), 0, "a subscription holds it");
+    drop(watch);
+    assert_eq!(driver.calls("nvmlEventSetFree"), 1);
+    assert_eq!(driver.calls("nvmlShutdown"), 1);
+}
+
+#[test]
+fn a_driver_that_comes_later_is_met() {
+    let mut driver = FakeDriver::new("");
+    let error = driver.open().err().expect("no driver is loaded");
+    assert_eq!(error.kind, NvmlErrorKind::NoDriver);
+    assert!(error.message.contains("libnvidia-ml.so.1"), "{error}");
+    assert!(error.message.contains("driver is not loaded"), "{error}");
+    driver.set("gpus", "1");
+    assert_eq!(driver.open().unwrap().gpu_count(), Ok(1));
+}
+
+#[test]
+fn a_library_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = Real::open(folder.path()).err().expect("nothing is there");
+    // A machine with NVIDIA's driver has the library where the system looks.
+    assert_eq!(error.kind, NvmlErrorKind::NoLibrary);
+    let path = folder.path().display().to_string();
+    assert!(error.message.contains(&path), "{error}");
+    assert!(error.message.contains("libnvidia-ml.so.1"), "{error}");
+    assert!(Path::new(&path).exists());
+}
+
+/// What a whole program can be told: the test runs itself with the machine's file in its environment.
+#[test]
+fn a_file_elsewhere_describes_the_machine() {
+    const ROOT: &str = "GPUC_TEST_DRIVER_ROOT";
+    if let Some(root) = std::env::var_os(ROOT) {
+        let real = Real::open(Path::new(&root)).unwrap();
+        assert_eq!(real.gpu_count(), Ok(3));
+        return;
+    }
+    let driver = FakeDriver::new("gpus = 8");
+    let elsewhere = driver.root().join("elsewhere");
+    std::fs::write(&elsewhere, "gpus = 3 # not eight").unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "nvml::open::a_file_elsewhere_describes_the_machine",
+        ])
+        .env("GPUC_FAKE_NVML", &elsewhere)
+        .env(ROOT, driver.root())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+#[test]
+fn tegra_boards_are_not_served() {
+    for (name, served) in [
+        ("Orin (nvgpu)", false),
+        ("NVIDIA Thor", false),
+        ("NVIDIA L4", true),
+    ] {
+        let driver = FakeDriver::new(&format!("gpus = 1\ngpu.name = {name}"));
+        let opened = driver.open();
+        let kind = opened.as_ref().err().map(|error| error.kind);
+        assert_eq!(kind, (!served).then_some(NvmlErrorKind::Unsupported));
+        assert_eq!(driver.calls("nvmlShutdown"), usize::from(!served));
+    }
+}
+
+#[test]
+fn slow_drivers_are_waited_for() {
+    let driver = FakeDriver::new("gpus = 1\nlatency_us.nvmlDeviceGetUUID = 60000");
+    let real = driver.open().unwrap();
+    let start = Instant::now();
+    real.gpu(0).unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(60));
+}
