@@ -8,5 +8,6 @@ pub mod config;
 pub mod device;
 pub mod health;
 pub mod host;
+pub mod metrics;
 pub mod nvml;
 pub mod state;

@@ -81,13 +81,11 @@ impl Watch for Subscription {
         &self.unwatched
     }
     fn next(&mut self, timeout: Duration) -> Result<Option<NvmlEvent>, NvmlError> {
-        match self.answers.pop_front() {
-            Some(answer) => answer.map(Some),
-            None => {
-                thread::sleep(timeout);
-                Ok(None)
-            }
+        if let Some(answer) = self.answers.pop_front() {
+            return answer.map(Some);
         }
+        thread::sleep(timeout);
+        Ok(None)
     }
 }
 

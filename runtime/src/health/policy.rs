@@ -91,11 +91,12 @@ impl Policy {
             Enabled::All => true,
             Enabled::These(these) => these.contains(&xid),
         };
-        match (enabled, by_number) {
-            (true, Effect::Application) => Effect::Quiet,
-            (true, _) => by_number,
-            (false, _) if self.off || self.ignored.contains(&xid) => Effect::Application,
-            (false, _) => by_number,
+        if enabled && by_number == Effect::Application {
+            Effect::Quiet
+        } else if !enabled && (self.off || self.ignored.contains(&xid)) {
+            Effect::Application
+        } else {
+            by_number
         }
     }
 

@@ -1,0 +1,228 @@
+//! What GPUs are doing, under the names that NVIDIA's dcgm-exporter gives it.
+//!
+//! Names, units, types and labels are those of dcgm-exporter 4.5.3-4.8.2 (`etc/default-counters.csv` and
+//! `internal/pkg/rendermetrics`, 2026-08), so that dashboards and alerts made for it work. Two things differ, so that a
+//! sum over all series is a sum over all GPUs:
+//!
+//! - A number of a whole GPU is written once. dcgm-exporter names one of several pods that share a GPU, and which one
+//!   changes (NVIDIA/dcgm-exporter#307, #340), or with `KUBERNETES_VIRTUAL_GPUS` repeats the number for every share
+//!   (#432, #582). Here a series has the labels of a pod where exactly one container uses what it measures; who shares
+//!   the rest is told by `gpuc_container_shares`, to be joined on `UUID`.
+//! - dcgm-exporter repeats the numbers of a whole GPU for each of its MIG devices. Here only memory is told by MIG
+//!   device, and then not of the GPU.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::PodDevices;
+use super::family::{Family, Kind, Labels, Number};
+use super::sampler::Round;
+use crate::device::{Gpu, Inventory};
+use crate::health::xid::xid;
+use crate::nvml::{GpuInfo, Sample, SliceInfo};
+use Number::{Real, Whole};
+
+/// A number of a whole GPU.
+struct Field {
+    name: &'static str,
+    help: &'static str,
+    kind: Kind,
+    of: fn(&Sample) -> Option<Number>,
+}
+
+const fn gauge(name: &'static str, help: &'static str, of: fn(&Sample) -> Option<Number>) -> Field {
+    let kind = Kind::Gauge;
+    Field {
+        name,
+        help,
+        kind,
+        of,
+    }
+}
+
+const fn counter(
+    name: &'static str,
+    help: &'static str,
+    of: fn(&Sample) -> Option<Number>,
+) -> Field {
+    let kind = Kind::DcgmCounter;
+    Field {
+        name,
+        help,
+        kind,
+        of,
+    }
+}
+
+fn whole(number: Option<u32>) -> Option<Number> {
+    number.map(|number| Whole(number.into()))
+}
+
+const USED: &str = "DCGM_FI_DEV_FB_USED";
+const FREE: &str = "DCGM_FI_DEV_FB_FREE";
+
+#[rustfmt::skip]
+const FIELDS: &[Field] = &[
+    gauge("DCGM_FI_DEV_SM_CLOCK", "SM clock frequency (in MHz).", |it| whole(it.sm_clock)),
+    gauge("DCGM_FI_DEV_MEM_CLOCK", "Memory clock frequency (in MHz).", |it| whole(it.memory_clock)),
+    gauge("DCGM_FI_DEV_MEMORY_TEMP", "Memory temperature (in C).", |it| whole(it.memory_temperature)),
+    gauge("DCGM_FI_DEV_GPU_TEMP", "GPU temperature (in C).", |it| whole(it.temperature)),
+    gauge("DCGM_FI_DEV_POWER_USAGE", "Power draw (in W).", |it| it.power.map(Real)),
+    counter("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "Total energy consumption since boot (in mJ).", |it| it.energy.map(Whole)),
+    counter("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "Total number of PCIe retries.", |it| it.pcie_replays.map(Whole)),
+    gauge("DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %).", |it| whole(it.utilization)),
+    gauge("DCGM_FI_DEV_MEM_COPY_UTIL", "Memory utilization (in %).", |it| whole(it.copy_utilization)),
+    gauge("DCGM_FI_DEV_ENC_UTIL", "Encoder utilization (in %).", |it| whole(it.encoder_utilization)),
+    gauge("DCGM_FI_DEV_DEC_UTIL", "Decoder utilization (in %).", |it| whole(it.decoder_utilization)),
+    gauge(FREE, "Framebuffer memory free (in MiB).", |it| it.memory_free.map(Whole)),
+    gauge(USED, "Framebuffer memory used (in MiB).", |it| it.memory_used.map(Whole)),
+    gauge("DCGM_FI_DEV_FB_RESERVED", "Framebuffer memory reserved (in MiB).", |it| it.memory_reserved.map(Whole)),
+    counter("DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", "Total number of single-bit persistent ECC errors.", |it| it.single_bit_errors.map(Whole)),
+    counter("DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", "Total number of double-bit persistent ECC errors.", |it| it.double_bit_errors.map(Whole)),
+    counter("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "Number of remapped rows for uncorrectable errors.", |it| it.uncorrectable_remapped_rows.map(Whole)),
+    counter("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "Number of remapped rows for correctable errors.", |it| it.correctable_remapped_rows.map(Whole)),
+    gauge("DCGM_FI_DEV_ROW_REMAP_FAILURE", "Whether remapping of rows has failed.", |it| it.remap_failure.map(|it| Whole(it.into()))),
+];
+
+/// What the metrics of GPUs are made of.
+pub(super) struct Scene<'s> {
+    pub(super) inventory: &'s Inventory,
+    pub(super) round: &'s Round,
+    pub(super) pods: &'s [PodDevices],
+    /// The node's name.
+    pub(super) hostname: &'s str,
+    /// The last Xid of the GPU with this UUID.
+    pub(super) last_xid: &'s dyn Fn(&str) -> Option<u64>,
+}
+
+/// The metrics of all GPUs that have a name. One that was not measured has only its last Xid.
+pub(super) fn families(scene: &Scene) -> Vec<Family> {
+    let users = users(scene.pods);
+    let mut families: Vec<Family> = FIELDS
+        .iter()
+        .map(|field| Family {
+            name: field.name,
+            help: field.help,
+            kind: field.kind,
+            series: series(scene, field, &users),
+        })
+        .collect();
+    let infos = scene.inventory.gpus.iter().filter_map(Gpu::info);
+    let last_xid = |info: &GpuInfo| {
+        let last = (scene.last_xid)(&info.uuid);
+        let mut labels = labels(scene, info, None, &users);
+        let meaning = match last {
+            None => "No Error",
+            Some(last) => xid(last).map_or("Unknown Error", |xid| xid.meaning),
+        };
+        let last = last.unwrap_or(0);
+        labels.push(("err_code", last.to_string()));
+        labels.push(("err_msg", meaning.to_owned()));
+        (labels, Whole(last))
+    };
+    families.push(Family {
+        name: "DCGM_FI_DEV_XID_ERRORS",
+        help: "Value of the last XID error encountered.",
+        kind: Kind::Gauge,
+        series: infos.map(last_xid).collect(),
+    });
+    families
+}
+
+/// Who has what: how many shares of a GPU or MIG device a container has.
+pub(super) fn shares(inventory: &Inventory, pods: &[PodDevices]) -> Family {
+    let mut shares: BTreeMap<Labels, u64> = BTreeMap::new();
+    for pod in pods {
+        for id in &pod.device_ids {
+            let Some(part) = inventory.part(part_of(id)) else {
+                continue;
+            };
+            let labels = vec![
+                ("namespace", pod.namespace.clone()),
+                ("pod", pod.pod.clone()),
+                ("container", pod.container.clone()),
+                ("resource", pod.resource.clone()),
+                ("device", part.uuid().to_owned()),
+                ("UUID", part.gpu().uuid.clone()),
+            ];
+            *shares.entry(labels).or_default() += 1;
+        }
+    }
+    Family {
+        name: "gpuc_container_shares",
+        help: "How many shares of a GPU or MIG device a container has.",
+        kind: Kind::Gauge,
+        series: shares
+            .into_iter()
+            .map(|(labels, count)| (labels, Whole(count)))
+            .collect(),
+    }
+}
+
+/// The containers that use a GPU or MIG device, by its UUID.
+type Users<'p> = BTreeMap<&'p str, BTreeSet<(&'p str, &'p str, &'p str)>>;
+
+fn users(pods: &[PodDevices]) -> Users<'_> {
+    let mut users = Users::new();
+    for pod in pods {
+        let container = (
+            pod.namespace.as_str(),
+            pod.pod.as_str(),
+            pod.container.as_str(),
+        );
+        for id in &pod.device_ids {
+            users.entry(part_of(id)).or_default().insert(container);
+        }
+    }
+    users
+}
+
+/// The UUID behind what the kubelet calls a share.
+fn part_of(id: &str) -> &str {
+    id.split_once("::").map_or(id, |(part, _)| part)
+}
+
+fn series(scene: &Scene, field: &Field, users: &Users) -> Vec<(Labels, Number)> {
+    let mut series = Vec::new();
+    for gpu in &scene.inventory.gpus {
+        let (Some(info), Some(Ok(sample))) = (gpu.info(), scene.round.get(&gpu.index())) else {
+            continue;
+        };
+        if matches!(field.name, USED | FREE) && !sample.slices.is_empty() {
+            for (uuid, used, free) in &sample.slices {
+                let slice = info.slices.iter().find(|slice| slice.uuid == *uuid);
+                let number = if field.name == USED { *used } else { *free };
+                if let Some(slice) = slice {
+                    series.push((labels(scene, info, Some(slice), users), Whole(number)));
+                }
+            }
+        } else if let Some(number) = (field.of)(sample) {
+            series.push((labels(scene, info, None, users), number));
+        }
+    }
+    series
+}
+
+fn labels(scene: &Scene, info: &GpuInfo, slice: Option<&SliceInfo>, users: &Users) -> Labels {
+    let mut labels = vec![
+        ("gpu", info.index.to_string()),
+        ("UUID", info.uuid.clone()),
+        ("pci_bus_id", info.pci_bus_id.clone()),
+        ("device", format!("nvidia{}", info.index)),
+        ("modelName", info.name.clone()),
+    ];
+    if let Some(slice) = slice {
+        labels.push(("GPU_I_PROFILE", slice.profile.clone()));
+        labels.push(("GPU_I_ID", slice.gi.to_string()));
+    }
+    labels.push(("Hostname", scene.hostname.to_owned()));
+    let driver = scene.inventory.driver.version.clone();
+    labels.push(("DCGM_FI_DRIVER_VERSION", driver));
+    let part = slice.map_or(&info.uuid, |slice| &slice.uuid);
+    let containers = users.get(part.as_str()).filter(|users| users.len() == 1);
+    if let Some((namespace, pod, container)) = containers.and_then(BTreeSet::first) {
+        labels.push(("pod", (*pod).to_owned()));
+        labels.push(("namespace", (*namespace).to_owned()));
+        labels.push(("container", (*container).to_owned()));
+    }
+    labels
+}

@@ -1,0 +1,230 @@
+//! The HTTP server, with clients that behave and clients that do not.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use gpuc_runtime::metrics::http::{Limits, Vitals, serve};
+use gpuc_runtime::metrics::{Later, Plugin};
+use gpuc_schema::node_config::NodeSharing;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+
+use crate::exposition::read;
+use crate::machine::{inventory, state};
+use crate::metrics::{Meter, exporter};
+
+/// Longer than anything here takes, to find what hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+struct Heart {
+    beats: AtomicBool,
+    serves: AtomicBool,
+}
+
+impl Vitals for Heart {
+    fn pulse(&self) -> Later<()> {
+        if self.beats.load(Ordering::SeqCst) {
+            Box::pin(std::future::ready(()))
+        } else {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        if self.serves.load(Ordering::SeqCst) {
+            Ok(())
+        } else {
+            Err("nvidia.com/gpu is not registered".into())
+        }
+    }
+}
+
+async fn server() -> (SocketAddr, Arc<Heart>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let heart = Arc::new(Heart {
+        beats: true.into(),
+        serves: true.into(),
+    });
+    let vitals = Arc::clone(&heart);
+    let limits = Limits {
+        header: Duration::from_millis(500),
+        connection: Duration::from_secs(2),
+        connections: 8,
+    };
+    tokio::spawn(async move {
+        let machine = state(
+            &inventory(2, false),
+            &NodeSharing::Exclusive,
+            std::collections::BTreeMap::new(),
+        );
+        let meter = Arc::new(Meter::default());
+        let (exporter, _state) = exporter(machine, Vec::new(), meter, Plugin::default());
+        match serve(listener, Arc::new(exporter), vitals, limits).await {}
+    });
+    (address, heart)
+}
+
+async fn write(stream: &TcpStream, mut bytes: &[u8]) -> std::io::Result<()> {
+    while !bytes.is_empty() {
+        stream.writable().await?;
+        match stream.try_write(bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Everything until the server hangs up.
+async fn rest(stream: &TcpStream) -> String {
+    let mut all = Vec::new();
+    let reading = async {
+        loop {
+            let mut part = [0; 4096];
+            if stream.readable().await.is_err() {
+                return;
+            }
+            match stream.try_read(&mut part) {
+                Ok(0) => return,
+                Ok(count) => all.extend_from_slice(&part[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("it hangs up");
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+async fn say(address: SocketAddr, request: &[u8]) -> String {
+    let stream = TcpStream::connect(address).await.expect("it listens");
+    // A server that has heard enough may hang up before the end.
+    drop(write(&stream, request).await);
+    rest(&stream).await
+}
+
+/// Status, headers in lower case, and body.
+async fn get(address: SocketAddr, path: &str) -> (u16, String, String) {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: node\r\n\r\n");
+    parts(&say(address, request.as_bytes()).await)
+}
+
+fn parts(answer: &str) -> (u16, String, String) {
+    let (head, body) = answer.split_once("\r\n\r\n").expect("the head ends");
+    let status = head.split(' ').nth(1).expect("there is a status");
+    let status = status.parse().expect("it is a number");
+    (status, head.to_lowercase(), body.to_owned())
+}
+
+#[tokio::test]
+async fn metrics_are_served_in_the_format_that_is_asked_for() {
+    let (address, _) = server().await;
+    let (status, head, body) = get(address, "/metrics").await;
+    assert_eq!(status, 200);
+    assert!(head.contains("content-type: text/plain; version=0.0.4; charset=utf-8"));
+    let page = read(&body, false);
+    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 2);
+    let request =
+        "GET /metrics?x=1 HTTP/1.1\r\nHost: node\r\nAccept: application/openmetrics-text\r\n\r\n";
+    let (status, head, body) = parts(&say(address, request.as_bytes()).await);
+    assert_eq!(status, 200);
+    assert!(head.contains("content-type: application/openmetrics-text; version=1.0.0"));
+    read(&body, true);
+}
+
+#[tokio::test]
+async fn an_event_loop_that_does_not_answer_is_not_alive() {
+    let (address, heart) = server().await;
+    assert_eq!(get(address, "/healthz").await.0, 200);
+    heart.beats.store(false, Ordering::SeqCst);
+    assert_eq!(get(address, "/healthz").await.0, 503);
+    assert_eq!(get(address, "/metrics").await.0, 200);
+}
+
+#[tokio::test]
+async fn a_node_that_offers_nothing_is_not_ready_and_says_why() {
+    let (address, heart) = server().await;
+    assert_eq!(get(address, "/readyz").await.0, 200);
+    heart.serves.store(false, Ordering::SeqCst);
+    let (status, _, body) = get(address, "/readyz").await;
+    assert_eq!(status, 503);
+    assert_eq!(body, "nvidia.com/gpu is not registered\n");
+}
+
+#[tokio::test]
+async fn other_paths_and_methods_are_refused() {
+    let (address, _) = server().await;
+    for path in ["/", "/metrics/", "/../etc/passwd", "/metric"] {
+        assert_eq!(get(address, path).await.0, 404, "{path}");
+    }
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "BREW"] {
+        let request = format!("{method} /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+        let (status, head, _) = parts(&say(address, request.as_bytes()).await);
+        assert_eq!(status, 405, "{method}");
+        assert!(head.contains("allow: get, head"), "{head}");
+    }
+    let head = say(address, b"HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let (status, _, body) = parts(&head);
+    assert_eq!((status, body.as_str()), (200, ""));
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_refused_and_the_next_is_served() {
+    let (address, _) = server().await;
+    let long_header = format!(
+        "GET /metrics HTTP/1.1\r\nx: {}\r\n\r\n",
+        "a".repeat(1 << 20)
+    );
+    let many_headers = format!("GET /metrics HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(1_000));
+    let long_path = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(1 << 20));
+    let requests: [&[u8]; 8] = [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\r\n\r\n\r\n",
+        b"GET /metrics\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        long_header.as_bytes(),
+        many_headers.as_bytes(),
+        long_path.as_bytes(),
+    ];
+    for request in requests {
+        let answer = say(address, request).await;
+        let refused = answer.is_empty() || answer.starts_with("HTTP/1.1 4");
+        assert!(refused, "{:?}: {answer}", &request[..10]);
+        assert_eq!(get(address, "/healthz").await.0, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_end_is_given_up() {
+    let (address, _) = server().await;
+    let stream = TcpStream::connect(address).await.expect("it listens");
+    let start = Instant::now();
+    for _ in 0..40 {
+        if write(&stream, b"GET /metrics").await.is_err() || stream.try_read(&mut [0]).is_ok() {
+            break;
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    assert!(
+        start.elapsed() < Duration::from_millis(3_500),
+        "it waits on"
+    );
+}
+
+/// Eight at a time, and each at most half a second without a request.
+#[tokio::test]
+async fn many_silent_clients_do_not_keep_others_away() {
+    let (address, _) = server().await;
+    let mut silent = Vec::new();
+    for _ in 0..40 {
+        silent.push(TcpStream::connect(address).await.expect("it listens"));
+    }
+    let served = timeout(PATIENCE, get(address, "/healthz")).await;
+    assert_eq!(served.expect("it is served in the end").0, 200);
+    drop(silent);
+}

@@ -1,0 +1,459 @@
+//! The page of metrics: that it can be read, that its numbers are right, and that a driver that hangs does not hang it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use gpuc_runtime::device::Inventory;
+use gpuc_runtime::health::{HealthEvent, Monitoring, Reaction, WatchReport};
+use gpuc_runtime::metrics::{Exporter, Plugin, PodDevices, Sources};
+use gpuc_runtime::nvml::{
+    Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind,
+    Sample, Watch,
+};
+use gpuc_runtime::state::State;
+use gpuc_schema::node_config::NodeSharing;
+use tokio::sync::watch;
+
+use crate::exposition::{Exposition, read};
+use crate::machine::{error, inventory, lost, mig, slice, state, time_slicing, uuid, without};
+
+/// A driver that measures, but not the GPUs that it hangs at.
+#[derive(Default)]
+pub(crate) struct Meter {
+    hangs_at: Mutex<Vec<u32>>,
+    released: Condvar,
+    slices: bool,
+    asked: AtomicUsize,
+}
+
+impl Meter {
+    fn hang(&self, gpus: &[u32]) {
+        *self.hangs_at.lock().expect("no test panicked") = gpus.to_vec();
+        self.released.notify_all();
+    }
+}
+
+fn unasked() -> NvmlError {
+    error(NvmlErrorKind::Other, "nobody asks that")
+}
+
+impl Nvml for Meter {
+    fn driver(&self) -> Result<DriverInfo, NvmlError> {
+        Err(unasked())
+    }
+    fn gpu_count(&self) -> Result<u32, NvmlError> {
+        Err(unasked())
+    }
+    fn gpu(&self, _: u32) -> Result<GpuInfo, NvmlError> {
+        Err(unasked())
+    }
+    fn link(&self, _: u32, _: u32) -> Result<Link, NvmlError> {
+        Err(unasked())
+    }
+    fn condition(&self, _: u32) -> Result<Condition, NvmlError> {
+        Err(unasked())
+    }
+    fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {
+        Err(unasked())
+    }
+    fn sample(&self, index: u32) -> Result<Sample, NvmlError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let hangs_at = self.hangs_at.lock().expect("no test panicked");
+        let waited = self
+            .released
+            .wait_while(hangs_at, |hangs_at| hangs_at.contains(&index));
+        drop(waited.expect("no test panicked"));
+        if index == 7 {
+            return Err(lost());
+        }
+        let slices = (7..14).map(|gi| (slice(index, gi), 100 * u64::from(gi), 9_000));
+        Ok(Sample {
+            temperature: Some(40 + index),
+            power: Some(100.5),
+            energy: Some(9_007_199_254_740_993),
+            utilization: Some(0),
+            memory_used: Some(1_000),
+            memory_free: Some(80_000),
+            remap_failure: Some(false),
+            slices: slices.filter(|_| self.slices).collect(),
+            ..Sample::default()
+        })
+    }
+}
+
+/// A made-up node with everything that is measured on it.
+struct Bench {
+    exporter: Exporter,
+    plugin: Plugin,
+    meter: Arc<Meter>,
+    _state: watch::Sender<Arc<State>>,
+}
+
+pub(crate) fn exporter(
+    state: State,
+    pods: Vec<PodDevices>,
+    meter: Arc<Meter>,
+    plugin: Plugin,
+) -> (Exporter, watch::Sender<Arc<State>>) {
+    let (sender, receiver) = watch::channel(Arc::new(state));
+    let sources = Sources {
+        state: receiver,
+        nvml: meter,
+        pods: Box::new(move || {
+            let pods = pods.clone();
+            Box::pin(async move { Some(pods) })
+        }),
+        hostname: "node \"a\"\\\n1".into(),
+    };
+    let (limit, keep) = (Duration::from_millis(300), Duration::from_millis(300));
+    (Exporter::start(sources, plugin, limit, keep), sender)
+}
+
+impl Bench {
+    fn new(inventory: &Inventory, sharing: &NodeSharing, pods: Vec<PodDevices>) -> Self {
+        let mut unwell = BTreeMap::new();
+        unwell.insert(uuid(1), "Xid 79".to_owned());
+        let meter = Arc::new(Meter {
+            slices: matches!(sharing, NodeSharing::Mig { .. }),
+            ..Meter::default()
+        });
+        let plugin = Plugin::default();
+        let state = state(inventory, sharing, unwell);
+        let (exporter, state) = exporter(state, pods, Arc::clone(&meter), plugin.clone());
+        Self {
+            exporter,
+            plugin,
+            meter,
+            _state: state,
+        }
+    }
+
+    async fn read(&self) -> Exposition {
+        let page = self.exporter.scrape(None).await;
+        assert_eq!(
+            page.content_type,
+            "text/plain; version=0.0.4; charset=utf-8"
+        );
+        read(&page.text, false)
+    }
+}
+
+fn pod(name: &str, ids: &[String]) -> PodDevices {
+    PodDevices {
+        namespace: "research".into(),
+        pod: name.into(),
+        container: "train".into(),
+        resource: "nvidia.com/gpu".into(),
+        device_ids: ids.to_vec(),
+    }
+}
+
+fn event(gpu: u32, kind: NvmlEventKind) -> HealthEvent {
+    HealthEvent::Watch(WatchReport::Event(NvmlEvent {
+        gpu: Some(gpu),
+        kind,
+    }))
+}
+
+fn xid(gpu: u32, xid: u64) -> HealthEvent {
+    let kind = NvmlEventKind::Xid {
+        xid,
+        instance: None,
+    };
+    event(gpu, kind)
+}
+
+#[tokio::test]
+async fn both_formats_can_be_read_and_say_the_same() {
+    let machine = inventory(8, false);
+    let bench = Bench::new(
+        &machine,
+        &NodeSharing::Exclusive,
+        vec![pod("a", &[uuid(0)])],
+    );
+    let plugin = &bench.plugin;
+    plugin.registered("nvidia.com/gpu");
+    plugin.allocated("nvidia.com/gpu", Duration::from_micros(70));
+    plugin.refused("nvidia.com/gpu", "unwell", Duration::from_micros(20));
+    plugin.happened(&machine, &xid(3, 79));
+    plugin.config_loaded("0123abcd");
+    // The first scrape fills what counts scrapes.
+    bench.read().await;
+    let open = bench
+        .exporter
+        .scrape(Some("application/openmetrics-text;version=1.0.0,*/*;q=0.1"))
+        .await;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(open.content_type, kind);
+    let open = read(&open.text, true);
+    let own = bench.read().await;
+    let missed = |(name, _): &(String, _)| {
+        !name.starts_with("gpuc_missed") && !name.starts_with("gpuc_nvml")
+    };
+    let open: Vec<_> = open
+        .series
+        .into_iter()
+        .filter(|(it, _)| missed(it))
+        .collect();
+    let own: Vec<_> = own
+        .series
+        .into_iter()
+        .filter(|(it, _)| missed(it))
+        .collect();
+    assert_eq!(open, own);
+    assert!(own.len() > 80);
+}
+
+#[tokio::test]
+async fn gpus_are_measured_under_the_names_of_dcgm_exporter() {
+    let machine = inventory(8, false);
+    let bench = Bench::new(
+        &machine,
+        &NodeSharing::Exclusive,
+        vec![pod("a", &[uuid(2)])],
+    );
+    let page = bench.read().await;
+    let temperatures = page.all("DCGM_FI_DEV_GPU_TEMP");
+    assert_eq!(temperatures.len(), 7, "the eighth is lost");
+    let (labels, number) = temperatures
+        .iter()
+        .find(|(labels, _)| labels["gpu"] == "2")
+        .expect("it is measured");
+    assert!((number - 42.0).abs() < 1e-9);
+    let expected = [
+        ("DCGM_FI_DRIVER_VERSION", "570.86.15"),
+        ("Hostname", "node \"a\"\\\n1"),
+        ("UUID", &uuid(2)),
+        ("container", "train"),
+        ("device", "nvidia2"),
+        ("gpu", "2"),
+        ("modelName", "NVIDIA H100 80GB HBM3"),
+        ("namespace", "research"),
+        ("pci_bus_id", "00000000:1B:00.0"),
+        ("pod", "a"),
+    ];
+    let labels: Vec<(&str, &str)> = labels.iter().map(|(k, v)| (&**k, &**v)).collect();
+    assert_eq!(labels, expected);
+    let types = &page.types;
+    assert_eq!(types["DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"], "counter");
+    assert_eq!(types["DCGM_FI_DEV_POWER_USAGE"], "gauge");
+    assert!(
+        !types.contains_key("DCGM_FI_DEV_SM_CLOCK"),
+        "nobody measured it"
+    );
+    let text = bench.exporter.scrape(None).await.text;
+    assert!(text.contains(" 9007199254740993\n"), "no digit is lost");
+}
+
+#[tokio::test]
+async fn the_last_xid_stays() {
+    let machine = inventory(8, false);
+    let bench = Bench::new(&machine, &NodeSharing::Exclusive, Vec::new());
+    let well = bench.read().await;
+    let name = "DCGM_FI_DEV_XID_ERRORS";
+    let none = [("gpu", "3"), ("err_code", "0"), ("err_msg", "No Error")];
+    assert_eq!(well.with(name, &none), [0.0]);
+    for number in [48, 79, 79] {
+        bench.plugin.happened(&machine, &xid(3, number));
+    }
+    for _ in 0..2 {
+        let page = bench.read().await;
+        assert_eq!(page.with(name, &[("gpu", "3"), ("err_code", "79")]), [79.0]);
+        assert_eq!(page.with(name, &[("gpu", "3")]).len(), 1);
+        let counted = [("gpu", uuid(3)), ("xid", "79".to_owned())];
+        let counted = counted
+            .each_ref()
+            .map(|(key, value)| (*key, value.as_str()));
+        assert_eq!(page.with("gpuc_xid_errors_total", &counted), [2.0]);
+    }
+}
+
+/// dcgm-exporter names one of them, or repeats the number for each.
+#[tokio::test]
+async fn a_shared_gpu_is_counted_once_and_its_users_are_told() {
+    let machine = inventory(2, false);
+    let replica = |gpu, number| format!("{}::{number}", uuid(gpu));
+    let pods = vec![
+        pod("a", &[replica(0, 0), replica(0, 1)]),
+        pod("b", &[replica(0, 2)]),
+        pod("c", &[replica(1, 3), "GPU-of-another-time".into()]),
+    ];
+    let bench = Bench::new(&machine, &time_slicing(10), pods);
+    let page = bench.read().await;
+    let power = page.all("DCGM_FI_DEV_POWER_USAGE");
+    assert_eq!(power.len(), 2);
+    assert!(!power[0].0.contains_key("pod"), "two use it");
+    assert_eq!(power[1].0["pod"], "c");
+    let shares = |pod| page.with("gpuc_container_shares", &[("pod", pod)]);
+    assert_eq!(shares("a"), [2.0]);
+    assert_eq!(shares("b"), [1.0]);
+    assert_eq!(shares("c"), [1.0]);
+    let sick = [("resource", "nvidia.com/gpu"), ("health", "unhealthy")];
+    assert_eq!(page.with("gpuc_devices", &sick), [10.0]);
+    let sound = [("resource", "nvidia.com/gpu"), ("health", "healthy")];
+    assert_eq!(page.with("gpuc_devices", &sound), [10.0]);
+}
+
+#[tokio::test]
+async fn memory_is_told_by_mig_device_and_everything_else_by_gpu() {
+    let machine = inventory(2, true);
+    let bench = Bench::new(&machine, &mig(), vec![pod("a", &[slice(0, 8)])]);
+    let page = bench.read().await;
+    let used = page.all("DCGM_FI_DEV_FB_USED");
+    assert_eq!(used.len(), 14);
+    let sum: f64 = used.iter().map(|(_, number)| number).sum();
+    assert!((sum - 2.0 * 7_000.0).abs() < 1e-9, "{sum}");
+    let wanted = [
+        ("GPU_I_PROFILE", "1g.10gb"),
+        ("GPU_I_ID", "8"),
+        ("UUID", &uuid(0)),
+        ("pod", "a"),
+    ];
+    assert_eq!(page.with("DCGM_FI_DEV_FB_USED", &wanted), [800.0]);
+    assert_eq!(page.all("DCGM_FI_DEV_POWER_USAGE").len(), 2);
+    let attributed = page.with("DCGM_FI_DEV_POWER_USAGE", &[("pod", "a")]);
+    assert_eq!(attributed, [0.0; 0], "it has a seventh of it");
+}
+
+#[tokio::test]
+async fn gpus_that_do_not_answer_are_not_asked() {
+    let machine = without(&inventory(4, false), 2);
+    let bench = Bench::new(&machine, &NodeSharing::Exclusive, Vec::new());
+    let page = bench.read().await;
+    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 3);
+    assert_eq!(page.all("DCGM_FI_DEV_XID_ERRORS").len(), 4);
+    assert_eq!(bench.meter.asked.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn where_dcgm_exporter_runs_gpus_are_not_measured() {
+    let machine = inventory(4, false);
+    let mut quiet = state(&machine, &NodeSharing::Exclusive, BTreeMap::new());
+    let mut config = (*quiet.config).clone();
+    config.metrics.gpus = false;
+    quiet.config = Arc::new(config);
+    let meter = Arc::new(Meter::default());
+    let (exporter, _state) = exporter(quiet, Vec::new(), Arc::clone(&meter), Plugin::default());
+    let text = exporter.scrape(None).await.text;
+    assert!(!text.contains("DCGM_") && text.contains("gpuc_devices"));
+    assert_eq!(meter.asked.load(Ordering::SeqCst), 0);
+}
+
+/// The limit of a round is 0.3 s here.
+#[tokio::test]
+async fn a_driver_that_hangs_at_one_gpu_costs_the_numbers_of_that_gpu() {
+    let bench = Bench::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
+    bench.meter.hang(&[2]);
+    let start = Instant::now();
+    let page = bench.read().await;
+    assert!(start.elapsed() < Duration::from_secs(5), "it hangs");
+    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 2, "those before it");
+    let late = uuid(2);
+    let late = [("gpu", late.as_str()), ("reason", "late")];
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    let page = bench.read().await;
+    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 3, "all others");
+    assert_eq!(page.with("gpuc_missed_samples_total", &late), [2.0]);
+    let asked = bench.meter.asked.load(Ordering::SeqCst);
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        bench.read().await;
+    }
+    let more = bench.meter.asked.load(Ordering::SeqCst) - asked;
+    assert_eq!(more, 9, "the one that hangs is not asked again");
+    bench.meter.hang(&[]);
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    let page = bench.read().await;
+    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 4, "it is back");
+}
+
+#[tokio::test]
+async fn scrapes_at_one_time_measure_once() {
+    let bench = Bench::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
+    bench.meter.hang(&[3]);
+    let (one, other, third) = tokio::join!(bench.read(), bench.read(), bench.read());
+    for page in [one, other, third] {
+        assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 3);
+    }
+    assert_eq!(bench.meter.asked.load(Ordering::SeqCst), 4);
+    assert!((bench.read().await.only("gpuc_missed_samples_total") - 1.0).abs() < 1e-9);
+    bench.meter.hang(&[]);
+}
+
+#[tokio::test]
+async fn a_kubelet_that_does_not_say_who_has_what_is_not_waited_for() {
+    let machine = inventory(1, false);
+    let (_sender, receiver) = watch::channel(Arc::new(state(
+        &machine,
+        &NodeSharing::Exclusive,
+        BTreeMap::new(),
+    )));
+    let sources = Sources {
+        state: receiver,
+        nvml: Arc::new(Meter::default()),
+        pods: Box::new(|| Box::pin(std::future::pending())),
+        hostname: "a".into(),
+    };
+    let second = Duration::from_secs(1);
+    let exporter = Exporter::start(sources, Plugin::default(), second, second);
+    let start = Instant::now();
+    let page = read(&exporter.scrape(None).await.text, false);
+    assert!(start.elapsed() < Duration::from_secs(8), "it hangs");
+    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 1);
+}
+
+#[tokio::test]
+async fn the_daemon_counts_what_it_does() {
+    let machine = inventory(8, false);
+    let bench = Bench::new(&machine, &NodeSharing::Exclusive, Vec::new());
+    let plugin = &bench.plugin;
+    plugin.registration_failed("nvidia.com/gpu");
+    plugin.allocated("nvidia.com/gpu", Duration::from_micros(70));
+    plugin.allocated("nvidia.com/gpu", Duration::from_secs(5));
+    plugin.refused("nvidia.com/gpu", "unwell", Duration::from_micros(20));
+    plugin.preferred(Duration::from_micros(10));
+    plugin.rescanned(true);
+    plugin.rescanned(false);
+    plugin.config_loaded("aaaa");
+    plugin.config_loaded("bbbb");
+    plugin.config_refused();
+    plugin.happened(&machine, &event(0, NvmlEventKind::SingleBitEcc));
+    plugin.happened(&machine, &HealthEvent::Watch(WatchReport::Failed(lost())));
+    let reaction = Reaction {
+        fell: vec![(uuid(1), "Xid 79".into())],
+        recovered: vec![uuid(2)],
+        ..Reaction::default()
+    };
+    let unwatched = [(6, "refused".to_owned())].into();
+    plugin.reacted(&reaction, &Monitoring::Up { unwatched });
+    let page = bench.read().await;
+    let numbers = [
+        ("gpuc_registration_failures_total", 1.0),
+        ("gpuc_allocations_total", 2.0),
+        ("gpuc_allocation_refusals_total", 1.0),
+        ("gpuc_allocate_duration_seconds_count", 3.0),
+        ("gpuc_preferred_allocation_duration_seconds_count", 1.0),
+        ("gpuc_rescans_total", 2.0),
+        ("gpuc_rescan_errors_total", 1.0),
+        ("gpuc_config_generation", 2.0),
+        ("gpuc_config_last_reload_successful", 0.0),
+        ("gpuc_config_hash", 1.0),
+        ("gpuc_ecc_errors_total", 1.0),
+        ("gpuc_monitoring_failures_total", 1.0),
+        ("gpuc_monitoring_up", 1.0),
+        ("gpuc_unmonitored_gpus", 1.0),
+        ("gpuc_build_info", 1.0),
+    ];
+    for (name, number) in numbers {
+        assert!((page.only(name) - number).abs() < 1e-9, "{name}");
+    }
+    assert_eq!(page.with("gpuc_config_hash", &[("hash", "bbbb")]), [1.0]);
+    let to = |to| page.with("gpuc_health_transitions_total", &[("to", to)]);
+    assert_eq!((to("unwell"), to("well")), (vec![1.0], vec![1.0]));
+    let buckets = page.all("gpuc_allocate_duration_seconds_bucket");
+    let below = |bound| buckets.iter().find(|(labels, _)| labels["le"] == bound);
+    assert_eq!(below("0.00005").map(|it| it.1), Some(1.0));
+    assert_eq!(below("+Inf").map(|it| it.1), Some(3.0));
+}
