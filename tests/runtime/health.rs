@@ -218,7 +218,7 @@ fn an_error_after_the_question_outweighs_the_answer() {
     node.xid(3, 94, None);
     let reaction = node
         .health
-        .probed(&node.inventory, 3, Ok(WELL), node.now + SECOND);
+        .probed(&node.inventory, 3, Ok(WELL), node.now + 120 * SECOND);
     assert_eq!(reaction.recovered, [""; 0]);
     assert_eq!(node.unwell(), [uuid(3)]);
 }
