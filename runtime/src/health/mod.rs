@@ -1,8 +1,8 @@
 //! Which GPUs and MIG devices are well: everything that happens to them goes in, what must not be used comes out.
 //!
 //! No clock and no driver: times are milliseconds of a clock that never goes back, and whoever holds the value asks the
-//! driver when [`Health::next_probe`] says so. States are kept by UUID, so that they survive a restart of the kubelet, a
-//! new scan and a new configuration.
+//! driver when [`Health::next_probe`] says so. States are kept by UUID, so that they survive a restart of the kubelet,
+//! a new scan and a new configuration.
 
 mod illness;
 pub mod policy;
@@ -339,8 +339,8 @@ impl Health {
         self.wanted.extend(indexes.map(|index| (index, now)));
     }
 
-    /// Something happened in an instance of a GPU, or to all of it. Where nobody knows to which GPU, all were asked, and
-    /// their answers tell.
+    /// Something happened in an instance of a GPU, or to all of it. Where nobody knows to which GPU, all were asked,
+    /// and their answers tell.
     fn hit(
         &mut self,
         inventory: &Inventory,
