@@ -206,7 +206,7 @@ async fn what_is_no_http_is_refused_and_the_next_is_served() {
 /// Each of the two limits ends it where the other does not.
 #[tokio::test]
 async fn a_request_that_does_not_end_is_given_up() {
-    let (short, long) = (Duration::from_millis(300), Duration::from_secs(60));
+    let (short, long) = (Duration::from_millis(300), Duration::from_mins(1));
     for (header, connection) in [(short, long), (long, short)] {
         let limits = Limits {
             header,
