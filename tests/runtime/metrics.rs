@@ -107,7 +107,7 @@ pub(crate) fn exporter(
         }),
         hostname: "node \"a\"\\\n1".into(),
     };
-    let (limit, keep) = (Duration::from_millis(300), Duration::from_millis(300));
+    let (limit, keep) = (Duration::from_secs(1), Duration::from_millis(300));
     (Exporter::start(sources, plugin, limit, keep), sender)
 }
 
@@ -341,7 +341,7 @@ async fn where_dcgm_exporter_runs_gpus_are_not_measured() {
     assert_eq!(meter.asked.load(Ordering::SeqCst), 0);
 }
 
-/// The limit of a round is 0.3 s here.
+/// The limit of a round is a second here.
 #[tokio::test]
 async fn a_driver_that_hangs_at_one_gpu_costs_the_numbers_of_that_gpu() {
     let bench = Bench::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());

@@ -151,18 +151,18 @@ fn a_wait_that_fails_is_reported_and_started_over() {
     assert_eq!(driver.subscriptions.load(Ordering::SeqCst), 3);
 }
 
-/// A driver that fails at once each time must not keep a processor busy: within 1.5 s there is room for the tries after
-/// 0, 0.1, 0.3 and 0.7 s, and for one that a slow machine brings late.
+/// A driver that fails at once each time must not keep a processor busy: within 1.6 s there is room for the tries after
+/// 0, 0.1, 0.3, 0.7 and 1.5 s. The pause after that is as long again, and the end of the watcher does not wait for it.
 #[test]
 fn failures_are_tried_again_ever_more_slowly() {
     let scripts = (0..1_000).map(|_| Err(broken())).collect();
     let (handle, _receiver, driver) = watch(scripts);
-    thread::sleep(Duration::from_millis(1_400));
+    thread::sleep(Duration::from_millis(1_600));
     let tries = driver.subscriptions.load(Ordering::SeqCst);
     assert!((2..=5).contains(&tries), "{tries}");
     let start = Instant::now();
     handle.join();
-    assert!(start.elapsed() < Duration::from_millis(700), "it pauses on");
+    assert!(start.elapsed() < Duration::from_secs(1), "it pauses on");
 }
 
 #[test]

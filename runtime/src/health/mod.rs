@@ -1,9 +1,10 @@
 //! Which GPUs and MIG devices are well: everything that happens to them goes in, what must not be used comes out.
 //!
 //! No clock and no driver: times are milliseconds of a clock that never goes back, and whoever holds the value asks the
-//! driver when [`Health::next_probe`] says so. States are kept by UUID, so that they survive a restart of the kubelet, a
-//! new scan and a new configuration.
+//! driver when [`Health::next_probe`] says so. States are kept by UUID, so that they survive a restart of the kubelet,
+//! a new scan and a new configuration.
 
+mod answer;
 mod illness;
 pub mod policy;
 pub mod xid;
@@ -13,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::device::{Gpu, Inventory};
 use crate::nvml::{Condition, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind, RecoveryAction};
 
+use answer::{answered, wanted};
 use illness::Record;
 pub use policy::Policy;
 use xid::Effect;
@@ -210,7 +212,7 @@ impl Health {
                 reaction.rescan = true;
                 self.put_off(&id, now);
             }
-            Ok(condition) => match self.wants(&condition) {
+            Ok(condition) => match wanted(&condition).filter(|_| self.policy.counts_events()) {
                 Some(word) => self.heard(&id, gpu, &word, now, &mut reaction),
                 None => self.good(&id, &condition, asked, now, &mut reaction),
             },
@@ -232,19 +234,6 @@ impl Health {
         let ill = records.filter_map(|it| Some((it.index?, it.question(&self.policy)?)));
         let wanted = self.wanted.iter().map(|(gpu, at)| (*gpu, *at));
         ill.chain(wanted)
-    }
-
-    /// What the driver wants done, where that counts.
-    fn wants(&self, condition: &Condition) -> Option<String> {
-        if !self.policy.counts_events() {
-            return None;
-        }
-        match condition.action {
-            Some(RecoveryAction::Nothing) | None => condition
-                .remap_failed
-                .then(|| "a row of its memory could not be replaced".to_owned()),
-            Some(action) => Some(format!("the driver wants {}", wish(action))),
-        }
     }
 
     /// The driver wants something done about a GPU.
@@ -339,8 +328,8 @@ impl Health {
         self.wanted.extend(indexes.map(|index| (index, now)));
     }
 
-    /// Something happened in an instance of a GPU, or to all of it. Where nobody knows to which GPU, all were asked, and
-    /// their answers tell.
+    /// Something happened in an instance of a GPU, or to all of it. Where nobody knows to which GPU, all were asked,
+    /// and their answers tell.
     fn hit(
         &mut self,
         inventory: &Inventory,
@@ -448,34 +437,4 @@ fn parts(gpu: &Gpu, instance: Option<(u32, u32)>) -> Vec<String> {
 fn has_slice(gpu: &Gpu, uuid: &str) -> bool {
     gpu.info()
         .is_some_and(|info| info.slices.iter().any(|slice| slice.uuid == uuid))
-}
-
-/// A GPU that has no answer to the question, or does not answer everybody, is there all the same.
-fn answered(answer: Result<Condition, NvmlError>) -> Result<Condition, NvmlError> {
-    match answer {
-        Err(error) => match error.kind {
-            NvmlErrorKind::NotSupported | NvmlErrorKind::NoPermission | NvmlErrorKind::InUse => {
-                Ok(Condition::default())
-            }
-            NvmlErrorKind::NoLibrary
-            | NvmlErrorKind::NoDriver
-            | NvmlErrorKind::Unsupported
-            | NvmlErrorKind::GpuLost
-            | NvmlErrorKind::Other => Err(error),
-        },
-        answer @ Ok(_) => answer,
-    }
-}
-
-/// What the driver wants, in words.
-fn wish(action: RecoveryAction) -> String {
-    match action {
-        RecoveryAction::Nothing => "nothing".to_owned(),
-        RecoveryAction::ResetGpu => "a reset of the GPU".to_owned(),
-        RecoveryAction::RebootNode => "a restart of the node".to_owned(),
-        RecoveryAction::DrainPeers => "peer-to-peer traffic to stop".to_owned(),
-        RecoveryAction::DrainAndReset => "work to leave, then a reset of the GPU".to_owned(),
-        RecoveryAction::RecoverImex => "the IMEX domain to be recovered".to_owned(),
-        RecoveryAction::Other(number) => format!("recovery action {number}"),
-    }
 }

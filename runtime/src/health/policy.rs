@@ -32,9 +32,9 @@ enum Enabled {
 }
 
 impl Policy {
-    /// The policy of a configuration and of the environment variables that NVIDIA's plugin reads, `DP_DISABLE_HEALTHCHECKS`
-    /// (`all`, `xids`, or Xids with commas between them) and `DP_ENABLE_HEALTHCHECKS` (`all` or Xids; it wins). The
-    /// second answer are the words in them that are neither.
+    /// The policy of a configuration and of the environment variables that NVIDIA's plugin reads:
+    /// `DP_DISABLE_HEALTHCHECKS` (`all`, `xids`, or Xids with commas between them) and `DP_ENABLE_HEALTHCHECKS` (`all`
+    /// or Xids; it wins). The second answer are the words in them that are neither.
     ///
     /// With `all` or `xids` nothing counts that is reported by an event, as with NVIDIA's plugin; a GPU that does not
     /// answer when it is asked is still not offered.

@@ -1,4 +1,4 @@
-//! The HTTP server: `/metrics`, `/healthz` and `/readyz`, and nothing that a client does keeps it from answering others.
+//! The HTTP server: `/metrics`, `/healthz` and `/readyz`. Nothing that a client does keeps it from answering others.
 //!
 //! A connection carries one request, may take [`CONNECTION`] in all, and no more than [`CONNECTIONS`] are open; what
 //! comes beyond waits in the kernel's queue.

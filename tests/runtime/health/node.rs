@@ -1,0 +1,109 @@
+//! A node, what it knows of its health, and a clock.
+
+use gpuc_runtime::device::Inventory;
+use gpuc_runtime::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
+use gpuc_runtime::nvml::{Condition, NvmlError, NvmlEvent, NvmlEventKind, RecoveryAction};
+use gpuc_schema::node_config::{HealthPolicy, NodeSharing};
+
+use crate::machine::state;
+
+/// What the driver of a GPU answers that has nothing.
+pub(crate) const WELL: Condition = Condition {
+    action: Some(RecoveryAction::Nothing),
+    remap_failed: false,
+};
+
+/// The driver is too old for the question.
+pub(crate) const UNSAID: Condition = Condition {
+    action: None,
+    remap_failed: false,
+};
+
+pub(crate) const SECOND: u64 = 1_000;
+pub(crate) const HOUR: u64 = 3_600 * SECOND;
+
+/// A node, what it knows of its health, and a clock.
+pub(crate) struct Node {
+    pub(crate) health: Health,
+    pub(crate) inventory: Inventory,
+    pub(crate) now: u64,
+}
+
+impl Node {
+    pub(crate) fn new(inventory: Inventory) -> Self {
+        Self::with(inventory, &HealthPolicy::default())
+    }
+
+    /// A node whose GPUs were seen, and found well.
+    pub(crate) fn with(inventory: Inventory, policy: &HealthPolicy) -> Self {
+        let health = Health::new(Policy::new(policy, None, None).0);
+        let mut node = Self {
+            health,
+            inventory,
+            now: 5 * HOUR,
+        };
+        node.apply(&HealthEvent::Scanned);
+        node.answer(|_| Ok(WELL));
+        assert!(node.health.unwell().is_empty());
+        node
+    }
+
+    pub(crate) fn apply(&mut self, event: &HealthEvent) -> Reaction {
+        self.health.apply(&self.inventory, event, self.now)
+    }
+
+    pub(crate) fn event(&mut self, gpu: Option<u32>, kind: NvmlEventKind) -> Reaction {
+        let event = NvmlEvent { gpu, kind };
+        self.apply(&HealthEvent::Watch(WatchReport::Event(event)))
+    }
+
+    pub(crate) fn xid(&mut self, gpu: u32, xid: u64, instance: Option<(u32, u32)>) -> Reaction {
+        self.event(Some(gpu), NvmlEventKind::Xid { xid, instance })
+    }
+
+    pub(crate) fn scan(&mut self, inventory: Inventory) -> Reaction {
+        self.inventory = inventory;
+        self.apply(&HealthEvent::Scanned)
+    }
+
+    /// Whoever is to be asked now answers so. The answer is what recovered.
+    pub(crate) fn answer(
+        &mut self,
+        answer: impl Fn(u32) -> Result<Condition, NvmlError>,
+    ) -> Vec<String> {
+        let due = self.health.due(self.now);
+        let probed = |gpu| {
+            let reaction = self
+                .health
+                .probed(&self.inventory, gpu, answer(gpu), self.now);
+            reaction.recovered
+        };
+        due.into_iter().flat_map(probed).collect()
+    }
+
+    pub(crate) fn pass(&mut self, time: u64) {
+        self.now += time;
+    }
+
+    /// Waits until somebody is to be asked; how long that was.
+    pub(crate) fn wait(&mut self) -> u64 {
+        let next = self.health.next_probe().expect("somebody is to be asked");
+        let time = next.saturating_sub(self.now);
+        self.pass(time);
+        time
+    }
+
+    pub(crate) fn unwell(&self) -> Vec<String> {
+        self.health.unwell().into_keys().collect()
+    }
+
+    /// How many of the shares that the kubelet sees must not be used, and of how many.
+    pub(crate) fn troubled(&self, sharing: &NodeSharing) -> (usize, usize) {
+        let state = state(&self.inventory, sharing, self.health.unwell());
+        let shares = state.offers.iter().flat_map(|offer| &offer.shares);
+        let troubled = shares
+            .clone()
+            .filter(|share| state.trouble(share).is_some());
+        (troubled.count(), shares.count())
+    }
+}

@@ -1,0 +1,90 @@
+//! Whatever happens, in whatever order.
+
+use gpuc_runtime::health::{HealthEvent, WatchReport};
+use gpuc_runtime::nvml::{Condition, NvmlEvent, NvmlEventKind, RecoveryAction};
+use proptest::prelude::*;
+
+use super::node::{HOUR, Node};
+use crate::machine::{inventory, lost, without};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Event(NvmlEvent),
+    Watch(bool),
+    Scan(Vec<u32>),
+    Pass(u64),
+    Answer(bool, Option<RecoveryAction>, bool),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let kind = prop_oneof![
+        (0_u64..180, proptest::option::of((0_u32..15, 0_u32..2)))
+            .prop_map(|(xid, instance)| NvmlEventKind::Xid { xid, instance }),
+        Just(NvmlEventKind::SingleBitEcc),
+        Just(NvmlEventKind::DoubleBitEcc),
+        Just(NvmlEventKind::MigChanged),
+        Just(NvmlEventKind::Unavailable),
+        Just(NvmlEventKind::RecoveryAction),
+    ];
+    let gpu = proptest::option::of(0_u32..5);
+    let action = proptest::option::of(prop_oneof![
+        3 => Just(RecoveryAction::Nothing),
+        1 => Just(RecoveryAction::ResetGpu),
+        1 => any::<u32>().prop_map(RecoveryAction::Other),
+    ]);
+    prop_oneof![
+        4 => (gpu, kind).prop_map(|(gpu, kind)| Step::Event(NvmlEvent { gpu, kind })),
+        1 => any::<bool>().prop_map(Step::Watch),
+        1 => proptest::collection::vec(0_u32..4, 0..3).prop_map(Step::Scan),
+        3 => prop_oneof![0_u64..100_000, 0..100 * HOUR, Just(u64::MAX)].prop_map(Step::Pass),
+        4 => (any::<bool>(), action, any::<bool>())
+            .prop_map(|(ok, action, failed)| Step::Answer(ok, action, failed)),
+    ]
+}
+
+proptest! {
+    /// Whatever happens in whatever order: nothing panics, and nothing that is ill is well after anything but a good
+    /// answer of the driver.
+    #[test]
+    fn only_a_good_answer_makes_well(cut: bool, steps in proptest::collection::vec(step(), 0..60)) {
+        let machine = inventory(4, cut);
+        let mut node = Node::new(machine.clone());
+        for step in steps {
+            let before = node.unwell();
+            let mut good = false;
+            match step {
+                Step::Event(event) => {
+                    node.apply(&HealthEvent::Watch(WatchReport::Event(event)));
+                }
+                Step::Watch(up) => {
+                    let report = if up {
+                        WatchReport::Started { unwatched: Vec::new() }
+                    } else {
+                        WatchReport::Failed(lost())
+                    };
+                    node.apply(&HealthEvent::Watch(report));
+                }
+                Step::Scan(silent) => {
+                    let seen = silent.iter().fold(machine.clone(), |it, gpu| without(&it, *gpu));
+                    node.scan(seen);
+                }
+                Step::Pass(time) => node.now = node.now.saturating_add(time),
+                Step::Answer(ok, action, remap_failed) => {
+                    good = ok
+                        && !remap_failed
+                        && matches!(action, None | Some(RecoveryAction::Nothing));
+                    let condition = Condition { action, remap_failed };
+                    node.answer(|_| if ok { Ok(condition) } else { Err(lost()) });
+                }
+            }
+            let after = node.unwell();
+            if !good {
+                prop_assert!(before.iter().all(|part| after.contains(part)), "{before:?} {after:?}");
+            }
+            if let Some(next) = node.health.next_probe() {
+                let due = node.health.clone().due(next);
+                prop_assert!(!due.is_empty(), "a wake-up for nothing");
+            }
+        }
+    }
+}
