@@ -59,11 +59,28 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
+impl Command {
+    /// What the command reads, in the words of the command line.
+    pub(crate) fn reads(&self) -> String {
+        let input = match self {
+            Self::Build(args) => &args.input,
+            Self::Check(args) => &args.input,
+            Self::Expand(args) => &args.input,
+            _ => return "the command line".to_owned(),
+        };
+        let paths = input.paths.iter().map(|path| path.display().to_string());
+        match paths.collect::<Vec<_>>().join(" ") {
+            none if none.is_empty() => "gpu-cluster.yaml".to_owned(),
+            paths => paths,
+        }
+    }
+}
+
 /// What is read, and what counts as an error.
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
-    /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml. Default: gpu-cluster.yaml here, or
-    /// else this folder.
+    /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml; `-` is standard input. Default:
+    /// gpu-cluster.yaml here, or else this folder.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Make an error of a warning, by its name or code; `warnings` stands for all.
@@ -77,9 +94,9 @@ pub(crate) struct InputArgs {
 /// How to print findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FindingsFormat {
-    /// For people.
+    /// For people; values of more than 160 characters are shortened in the middle.
     Text,
-    /// For programs: `{"version":1,"findings":[…]}`.
+    /// For programs, with every value whole: `{"version":1,"findings":[…]}`.
     Json,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
@@ -145,7 +162,8 @@ pub(crate) struct BuildArgs {
     /// Overwrite files that somebody changed or that are not gpuc's.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Remove what gpuc wrote for clusters that are no longer among the input.
+    /// Remove what gpuc wrote for clusters that are gone: their file was read and no longer has them, or a folder was
+    /// searched and the file is not there any more. Other clusters' trees are left alone.
     #[arg(long)]
     pub(crate) prune: bool,
 }

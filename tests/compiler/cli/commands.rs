@@ -98,12 +98,40 @@ fn what_is_misspelt_is_guessed() {
         ("mig-profile-unsuported", "mig-profile-unsupported"),
         ("nodePools.shering", "sharing"),
         ("nodePool", "nodePools"),
+        ("timeSlising", "timeSlicing"),
+        ("runtimeImge", "runtimeImage"),
     ] {
         let ran = place.run(&["explain", wrong]).ends_with(2);
         assert_eq!(ran.stdout, "");
         let help = format!("did you mean `{right}`?");
         assert!(ran.stderr.contains(&help), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_key_is_found_by_its_last_part() {
+    let place = Place::empty();
+    let whole = place
+        .run(&["explain", "nodePools.sharing.mig"])
+        .ends_with(0);
+    for short in ["mig", "MIG", "sharing.mig"] {
+        let ran = place.run(&["explain", short]).ends_with(0);
+        assert_eq!(ran.stdout, whole.stdout, "{short}");
+    }
+    let ran = place.run(&["explain", "replicas"]).ends_with(0);
+    for path in [
+        "nodePools.sharing.timeSlicing.replicas",
+        "nodePools.sharing.mps.replicas",
+    ] {
+        assert!(
+            ran.stdout.contains(&format!("\n  {path} ")),
+            "{}",
+            ran.stdout
+        );
+    }
+    // A key of the top is that key, also where others end like it.
+    let ran = place.run(&["explain", "stack"]).ends_with(0);
+    assert!(ran.stdout.starts_with("# stack\n\n"), "{}", ran.stdout);
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use super::{GOOD, Place};
 
-fn named(name: &str) -> String {
+pub(super) fn named(name: &str) -> String {
     GOOD.replace("name: demo", &format!("name: {name}"))
 }
 
 /// Two clusters of their own, and two that build upon a base.
-fn fleet() -> Place {
+pub(super) fn fleet() -> Place {
     let place = Place::empty();
     place.write("fleet/one/gpu-cluster.yaml", &named("one"));
     place.write("fleet/two.gpu-cluster.yaml", &named("two"));
@@ -26,7 +26,7 @@ fn fleet() -> Place {
     place
 }
 
-fn clusters(place: &Place) -> Vec<String> {
+pub(super) fn clusters(place: &Place) -> Vec<String> {
     let files = place.files("clusters");
     let names = files
         .keys()
