@@ -65,18 +65,16 @@ pub(crate) fn run() -> ExitCode {
 /// something to say, below what Rust itself has said of the panic.
 fn owning_up(input: &str, work: impl FnOnce() -> Exit) -> (u8, Option<String>) {
     // Nothing that the work has touched is used after a panic.
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
-        Ok(exit) => (exit as u8, None),
-        Err(_) => {
-            let said = format!(
-                "error: this is a bug in gpuc {}, not in your input\n\
-                 help: report it {}, with the lines above and, if you can, the input: {input}",
-                env!("CARGO_PKG_VERSION"),
-                where_to_report(env!("CARGO_PKG_REPOSITORY")),
-            );
-            (BUG, Some(said))
-        }
+    if let Ok(exit) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
+        return (exit as u8, None);
     }
+    let said = format!(
+        "error: this is a bug in gpuc {}, not in your input\n\
+         help: report it {}, with the lines above and, if you can, the input: {input}",
+        env!("CARGO_PKG_VERSION"),
+        where_to_report(env!("CARGO_PKG_REPOSITORY")),
+    );
+    (BUG, Some(said))
 }
 
 /// Where bugs are reported: in the repository that the package names, if it names one.
