@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::places::Once;
-use super::words::{word, words};
+use super::words::{one_of, word};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -63,12 +63,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let message = format!(
-            "on {} the driver cannot come by `{}`",
-            facts.name,
-            word(&driver)
+            "the driver cannot come by `{}` on {}",
+            word(&driver),
+            facts.name
         );
         let draft = report.draft(&RULE.code, driver.span, message);
-        let draft = draft.help(format!("write one of {}", words(facts.drivers)));
+        let draft = draft.help(one_of(facts.drivers));
         match facts.drivers {
             [only] => draft.replace(driver.span, word(only)).emit(),
             _ => draft.emit(),

@@ -162,6 +162,8 @@ pub struct Facts {
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Who may install the driver.
     pub drivers: &'static [DriverOwner],
+    /// Whether gpuc has a DaemonSet that installs a driver here.
+    pub driver_daemon_set: bool,
     /// Words that the cloud takes for a driver's version; where it has some, it installs the driver that they choose.
     pub driver_words: &'static [&'static str],
     /// Who may advertise GPUs.

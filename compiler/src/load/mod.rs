@@ -195,7 +195,8 @@ impl Loader<'_> {
     }
 
     fn report_chain(&mut self, path: &str, wish: &Wish, first: Span) {
-        let message = if wish.path == path {
+        let is_itself = wish.path == path;
+        let message = if is_itself {
             format!("`{path}` names itself as its base")
         } else if first.is_written() {
             format!("`{path}` builds upon `{}`, which builds upon it", wish.path)
@@ -205,7 +206,11 @@ impl Loader<'_> {
         self.report
             .draft(&codes::BASE_CYCLE, wish.span, message)
             .label(first, "the same file is named here first")
-            .help("let one of them stand without `base`")
+            .help(if is_itself {
+                "name another file, or delete `base`"
+            } else {
+                "let one of them stand without `base`"
+            })
             .emit();
     }
 }

@@ -37,6 +37,13 @@ fn a_cluster_that_left_its_file_is_an_orphan_also_for_that_file_alone() {
         assert_eq!(ran.stdout, "orphan: clusters/four\n", "{part}");
     }
     place.run(&["build", "fleet/one", "--check"]).silent();
+    // Findings for programs have standard output for themselves.
+    let ran = place
+        .run(&["build", "fleet", "--check", "--format", "json"])
+        .ends_with(1);
+    let all: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(all["findings"], serde_json::json!([]));
+    assert_eq!(ran.stderr, "orphan: clusters/four\n");
     place.run(&["build", file, "--prune", "-q"]).silent();
     assert_eq!(clusters(&place), ["one", "three", "two"]);
 }

@@ -69,6 +69,7 @@ static FACTS: Facts = Facts {
         DriverOwner::Operator,
         DriverOwner::DaemonSet,
     ],
+    driver_daemon_set: false,
     driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,

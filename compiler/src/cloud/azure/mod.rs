@@ -76,6 +76,7 @@ static FACTS: Facts = Facts {
         ),
     ],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
+    driver_daemon_set: false,
     driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,

@@ -67,6 +67,7 @@ static FACTS: Facts = Facts {
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
     ],
+    driver_daemon_set: true,
     driver_words: &["default", "latest"],
     plugins: &[
         DevicePlugin::Gpuc,

@@ -48,6 +48,7 @@ static FACTS: Facts = Facts {
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
     ],
+    driver_daemon_set: false,
     driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,
