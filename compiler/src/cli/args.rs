@@ -5,12 +5,22 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpuc::diag::render::Format;
 
+/// How runs end, for scripts and pipelines.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0   All is well
+  1   The committed tree differs from what would be built, or is not overwritten
+  2   The input or the command line is wrong
+  3   It could not run: a file cannot be read or written
+  70  A bug in gpuc";
+
 /// One gpu-cluster.yaml to cloud scripts, Helm values and Kubernetes manifests.
 #[derive(Debug, Parser)]
 #[command(
     name = "gpuc",
     version,
     max_term_width = 100,
+    after_help = EXIT_CODES,
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {

@@ -161,8 +161,12 @@ fn find_in(folder: &Path, found: &mut Found) -> Result<()> {
         return Ok(());
     }
     let help = passed_over.first().map(help);
-    let help = help.map_or_else(String::new, |help| format!("\nhelp: {help}"));
-    bail!("no {FILE} and no *.{FILE} in {}{help}", folder.display())
+    let help =
+        help.unwrap_or_else(|| "`gpuc init --cloud aws` writes one to start from".to_owned());
+    bail!(
+        "no {FILE} and no *.{FILE} in {}\nhelp: {help}",
+        folder.display()
+    )
 }
 
 fn default_path() -> PathBuf {

@@ -6,7 +6,7 @@ use gpuc_schema::gpu::GpuModel;
 
 use super::{Defaults, codes, gpus};
 use crate::cloud::machine::{Machine, Status};
-use crate::cloud::{Cloud, MachineName};
+use crate::cloud::{CLOUDS, Cloud, MachineName};
 use crate::diag::{Report, Reported, words};
 use crate::model::{Known, MachineType};
 use crate::node::Because;
@@ -85,11 +85,26 @@ fn named(
                 Some(near) => draft
                     .help(format!("did you mean `{near}`?"))
                     .replace(name.span, near),
-                None => draft.help("`gpuc catalog machines` lists those with GPUs"),
+                None => {
+                    let list = format!(
+                        "`gpuc catalog machines {}` lists those with GPUs",
+                        facts.key
+                    );
+                    draft.help(match whose(name) {
+                        Some(other) => format!("it is a machine of {other}; {list}"),
+                        None => list,
+                    })
+                }
             };
             Err(draft.emit())
         }
     }
+}
+
+/// The cloud that has a machine of this name.
+fn whose(name: &str) -> Option<&'static str> {
+    let owner = CLOUDS.iter().find(|cloud| cloud.machine(name).is_some());
+    owner.map(|cloud| cloud.facts().name)
 }
 
 /// The smallest machine that has these GPUs and no others: by CPUs, then memory, then name. Machines that are retired,
