@@ -197,8 +197,8 @@ pub(crate) struct ExpandArgs {
 /// `gpuc explain`.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
-    /// A code (GPUC1016), a finding's name (mig-profile-unsupported), or a key (nodePools.sharing.mig), of which the end
-    /// is enough (mig).
+    /// A code (GPUC1016), a finding's name (mig-profile-unsupported), or a key (nodePools.sharing.mig), of which the
+    /// end is enough (mig).
     #[arg(value_name = "CODE|KEY")]
     pub(crate) what: String,
 }

@@ -161,8 +161,7 @@ fn find_in(folder: &Path, found: &mut Found) -> Result<()> {
         return Ok(());
     }
     let help = passed_over.first().map(help);
-    let help =
-        help.unwrap_or_else(|| "`gpuc init --cloud aws` writes one to start from".to_owned());
+    let help = help.unwrap_or_else(|| "`gpuc init` writes one to start from".to_owned());
     bail!(
         "no {FILE} and no *.{FILE} in {}\nhelp: {help}",
         folder.display()

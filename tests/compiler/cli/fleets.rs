@@ -144,7 +144,8 @@ fn a_folder_without_clusters_cannot_be_built() {
     let place = Place::empty();
     place.write("empty/readme.txt", "");
     let ran = place.run(&["build", "empty"]).ends_with(3);
-    assert!(ran.stderr.contains("in empty"), "{}", ran.stderr);
+    let help = "in empty\nhelp: `gpuc init` writes one to start from\n";
+    assert!(ran.stderr.ends_with(help), "{}", ran.stderr);
     place.run(&["build"]).ends_with(3);
     for command in ["build", "check", "expand"] {
         let ran = place.run(&[command, "none.yaml"]).ends_with(3);
