@@ -1,6 +1,7 @@
 //! Nobody of this name installs drivers in this cloud.
 
 use super::Rule;
+use super::not_compiled;
 use super::places::Once;
 use super::words::{one_of, word};
 use crate::diag::{Code, Report, Severity};
@@ -68,8 +69,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             facts.name
         );
         let draft = report.draft(&RULE.code, driver.span, message);
-        let draft = draft.help(one_of(facts.drivers));
-        match facts.drivers {
+        let known = not_compiled::drivers(facts);
+        let draft = draft.help(one_of(known.iter().copied()));
+        match known.as_slice() {
             [only] => draft.replace(driver.span, word(only)).emit(),
             _ => draft.emit(),
         };

@@ -1,6 +1,7 @@
 //! Nobody of this name advertises GPUs in this cloud.
 
 use super::Rule;
+use super::not_compiled;
 use super::places::Once;
 use super::words::{one_of, word};
 use crate::diag::{Code, Report, Severity};
@@ -67,6 +68,6 @@ fn run(cluster: &Cluster, report: &mut Report) {
             facts.name
         );
         let draft = report.draft(&RULE.code, plugin.span, message);
-        draft.help(one_of(facts.plugins)).emit();
+        draft.help(one_of(not_compiled::plugins(facts))).emit();
     }
 }
