@@ -81,21 +81,18 @@ fn named(
             let message = format!("`{name}` is not an {word}");
             let near = words::nearest(name, cloud.machines().iter().map(|machine| machine.name));
             let draft = report.draft(&codes::MACHINE_NAME_IMPOSSIBLE, name.span, message);
-            let draft = match near {
-                Some(near) => draft
-                    .help(format!("did you mean `{near}`?"))
-                    .replace(name.span, near),
-                None => {
-                    let list = format!(
-                        "`gpuc catalog machines {}` lists those with GPUs",
-                        facts.key
-                    );
-                    draft.help(match whose(name) {
-                        Some(other) => format!("it is a machine of {other}; {list}"),
-                        None => list,
-                    })
-                }
-            };
+            if let Some(near) = near {
+                let draft = draft.help(format!("did you mean `{near}`?"));
+                return Err(draft.replace(name.span, near).emit());
+            }
+            let list = format!(
+                "`gpuc catalog machines {}` lists those with GPUs",
+                facts.key
+            );
+            let draft = draft.help(match whose(name) {
+                Some(other) => format!("it is a machine of {other}; {list}"),
+                None => list,
+            });
             Err(draft.emit())
         }
     }
