@@ -22,7 +22,7 @@ use gpuc_schema::config::{
 };
 
 use super::machine::Machine;
-use super::{Cloud, Facts, MachineName, NameRule};
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
@@ -62,12 +62,14 @@ static FACTS: Facts = Facts {
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),
+        INSTANCE_TYPE,
     ],
     drivers: &[
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
         DriverOwner::DaemonSet,
     ],
+    driver_daemon_set: false,
     driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,

@@ -12,7 +12,8 @@ mod resource;
 mod teardown;
 mod verify;
 
-use super::{GENERATED, name, yaml_file};
+use super::header::Header;
+use super::{name, yaml_file};
 use crate::plan::{Command, Contents, File, IdentityCheck, Plan, Provisioning};
 use crate::shell::{is_unseen, quote};
 use crate::tree::Tree;
@@ -22,24 +23,24 @@ use command::{call, lines};
 const LIBRARY: &str = include_str!("../lib.sh");
 
 /// The scripts of a cluster and the files beside them.
-pub(super) fn emit(plan: &Plan, tree: &mut Tree) {
+pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
     let provisioning = &plan.provisioning;
     let mut add = |name: &str, text: String| tree.add_script(format!("cloud/{name}.sh"), text);
-    let scripts = resource::scripts(provisioning);
+    let scripts = resource::scripts(provisioning, header);
     for (name, text) in &scripts {
         add(name, text.clone());
     }
     if !scripts.is_empty() {
         add(
             "apply",
-            apply(plan, scripts.iter().map(|(name, _)| name.as_str())),
+            apply(plan, header, scripts.iter().map(|(name, _)| name.as_str())),
         );
-        add("teardown", teardown::teardown(plan));
+        add("teardown", teardown::teardown(plan, header));
     }
-    add("verify", verify::verify(plan));
-    tree.add("cloud/lib.sh", format!("{GENERATED}{LIBRARY}"));
+    add("verify", verify::verify(plan, header));
+    tree.add("cloud/lib.sh", format!("{}{LIBRARY}", header.comment()));
     for file in &provisioning.files {
-        add_file(file, tree);
+        add_file(file, header, tree);
     }
 }
 
@@ -59,11 +60,11 @@ pub(super) fn path(file: &File) -> String {
     format!("cloud/{}", parts.join("/"))
 }
 
-fn add_file(file: &File, tree: &mut Tree) {
+fn add_file(file: &File, header: &Header, tree: &mut Tree) {
     let path = path(file);
     match &file.contents {
-        Contents::Yaml(node) => tree.add(path, yaml_file(node)),
-        Contents::Script(text) => tree.add_script(path, format!("{}\n{text}", strict(&[]))),
+        Contents::Yaml(node) => tree.add(path, yaml_file(header, node)),
+        Contents::Script(text) => tree.add_script(path, format!("{}\n{text}", strict(header, &[]))),
         Contents::Text(text) => tree.add(path, text.clone()),
     }
 }
@@ -72,12 +73,12 @@ fn add_file(file: &File, tree: &mut Tree) {
 const APPLY: &str = include_str!("apply.sh");
 
 /// The script that runs all others.
-fn apply<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a str>) -> String {
+fn apply<'a>(plan: &Plan, header: &Header, scripts: impl Iterator<Item = &'a str>) -> String {
     let about = format!(
         "Makes and changes what cluster {} needs, in order.",
         plan.cluster
     );
-    let mut text = head(&[&about]);
+    let mut text = head(header, &[&about]);
     text += &flags(&about);
     text.push('\n');
     let scripts: Vec<_> = scripts.map(quote).collect();
@@ -86,20 +87,20 @@ fn apply<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The first lines of a script that reads the library: what it is, and that errors end it.
-fn head(about: &[&str]) -> String {
-    let mut head = strict(about);
+fn head(header: &Header, about: &[&str]) -> String {
+    let mut head = strict(header, about);
     head += "here=$(CDPATH='' cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\n";
     head += "# shellcheck source-path=SCRIPTDIR source=lib.sh\n. \"$here/lib.sh\"\n\n";
     head
 }
 
 /// The first lines of any script.
-fn strict(about: &[&str]) -> String {
+fn strict(header: &Header, about: &[&str]) -> String {
     let mut head = String::from("#!/usr/bin/env bash\n");
     for line in about {
         head += &format!("# {}\n", one_line(line));
     }
-    head += GENERATED;
+    head += &header.comment();
     // Values and jq programs stand in single quotes; to shellcheck they look like shell that was meant to be run.
     head +=
         "# shellcheck disable=SC1003,SC2016 # what stands in single quotes is not for the shell\n";

@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use super::command::{call, lines, program, programs};
 use super::{flags, head, one_line, preconditions};
+use crate::emit::header::Header;
 use crate::emit::name;
 use crate::plan::{Change, Command, Field, Provisioning, Resource};
 use crate::shell::quote;
 
 /// The scripts by name, in the order they are first named.
-pub(super) fn scripts(provisioning: &Provisioning) -> Vec<(String, String)> {
+pub(super) fn scripts(provisioning: &Provisioning, header: &Header) -> Vec<(String, String)> {
     let mut scripts: Vec<(String, Vec<&Resource>)> = Vec::new();
     for resource in &provisioning.resources {
         let name = name::part(&resource.script);
@@ -18,18 +19,19 @@ pub(super) fn scripts(provisioning: &Provisioning) -> Vec<(String, String)> {
             None => scripts.push((name, vec![resource])),
         }
     }
-    let text =
-        |(name, resources): (String, Vec<&Resource>)| (name, script(provisioning, &resources));
+    let text = |(name, resources): (String, Vec<&Resource>)| {
+        (name, script(provisioning, header, &resources))
+    };
     scripts.into_iter().map(text).collect()
 }
 
-fn script(provisioning: &Provisioning, resources: &[&Resource]) -> String {
+fn script(provisioning: &Provisioning, header: &Header, resources: &[&Resource]) -> String {
     let mut about: Vec<&str> = resources
         .iter()
         .map(|resource| resource.about.as_str())
         .collect();
     about.dedup();
-    let mut text = head(&about);
+    let mut text = head(header, &about);
     text += &flags(&about.join(" "));
     text += &preconditions(provisioning);
     for (index, resource) in resources.iter().enumerate() {

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::command::{call, lines};
 use super::{head, preconditions};
+use crate::emit::header::Header;
 use crate::emit::name;
 use crate::plan::{Credentials, Expectation, Plan};
 use crate::shell::quote;
@@ -12,12 +13,13 @@ use crate::shell::quote;
 const CHECKS: &str = include_str!("verify.sh");
 
 /// A script with a check for everything that is expected of every pool.
-pub(super) fn verify(plan: &Plan) -> String {
+pub(super) fn verify(plan: &Plan, header: &Header) -> String {
     let about = format!(
-        "Looks whether cluster {} is as gpu-cluster.yaml says.",
-        plan.cluster
+        "Looks whether cluster {} is as {} says.",
+        plan.cluster,
+        header.name()
     );
-    let mut text = head(&[&about]);
+    let mut text = head(header, &[&about]);
     text += CHECKS;
     text += "\ntools jq kubectl\n";
     text += &credentials(plan);

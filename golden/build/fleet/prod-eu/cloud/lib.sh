@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # What the scripts beside this file have in common. It is read by them; it does nothing by itself.
 #
-# A resource of the cloud is looked at, compared field by field with what gpu-cluster.yaml says, and then made or
+# A resource of the cloud is looked at, compared field by field with what the input of gpuc says, and then made or
 # changed. Nothing is changed while any resource of the script has a difference that cannot be changed.
 
 dry_run=
