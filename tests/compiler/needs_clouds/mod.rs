@@ -13,21 +13,30 @@ use serde_json::Value;
 use crate::corpus::cases;
 
 /// The words of a command; what it takes from the cloud when it runs is what jq makes of a sample. `None` where jq
-/// makes nothing of it.
+/// makes nothing of it, or there is nothing to do.
 pub(crate) fn argv(command: &Command, observed: &Value, want: &Value) -> Option<Vec<String>> {
-    let word = |word: &Word| match word {
-        Word::Text(text) => Some(text.clone()),
-        Word::Beside(file) => Some(file.clone()),
-        Word::Observed(program) => {
-            let answer = jq(program, observed, want).ok()?;
-            // As `jq -r` prints it.
-            Some(match answer {
-                Value::String(text) => text,
-                other => other.to_string(),
-            })
-        }
+    // As `jq -r` prints it.
+    let text = |answer: Value| match answer {
+        Value::String(text) => text,
+        other => other.to_string(),
     };
-    command.0.iter().map(word).collect()
+    let mut words = Vec::new();
+    for word in &command.0 {
+        match word {
+            Word::Text(word) | Word::Beside(word) => words.push(word.clone()),
+            Word::Observed(program) => words.push(text(jq(program, observed, want).ok()?)),
+            Word::ObservedIfAny(program) => {
+                let answer = jq(program, observed, want).ok()?;
+                words.push(text(Some(answer).filter(|answer| !answer.is_null())?));
+            }
+            Word::ObservedWords(program) => {
+                let answer = jq(program, observed, want).ok()?;
+                let list = answer.as_array().filter(|list| !list.is_empty())?;
+                words.extend(list.iter().cloned().map(text));
+            }
+        }
+    }
+    Some(words)
 }
 
 /// What a jq program of a field makes of an observed resource.

@@ -10,7 +10,6 @@ static RICH: Case = Case {
     config: include_str!("aws.yaml"),
     before: "",
     elsewhere: "standin-state set-string eks.account 999999999999",
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -23,7 +22,6 @@ static EXISTING: Case = Case {
         groups='managedNodeGroups: [{name: gpu-a, instanceType: g5.2xlarge}]'
         eksctl create cluster --config-file=<(echo \"{$head, $place, $groups}\") >/dev/null",
     elsewhere: RICH.elsewhere,
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -33,7 +31,6 @@ static HOUSED: Case = Case {
     config: include_str!("aws-network.yaml"),
     before: "",
     elsewhere: RICH.elsewhere,
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -59,7 +56,10 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         }
         "VPC range" => cluster["tags"]["gpuc.dev/vpc-cidr"] = json!("10.99.0.0/16"),
         "zones" => cluster["tags"]["gpuc.dev/cluster-zones"] = json!("us-east-1f"),
-        "tags" => cluster["tags"]["extra"] = json!("tag"),
+        "tags" => {
+            cluster["tags"]["extra"] = json!("tag");
+            cluster["tags"]["gpuc.dev/tags"] = json!("extra");
+        }
         "Kubernetes version" => cluster["version"] = json!("1.33"),
         _ => return false,
     }
@@ -90,14 +90,18 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         "placement group" => group["tags"]["gpuc.dev/placement-group"] = json!("other"),
         "most pods on a node" => group["tags"]["gpuc.dev/max-pods"] = json!("9"),
         "Kubernetes version of the image" => group["tags"]["gpuc.dev/kubernetes"] = json!("1.33"),
-        "labels" => group["labels"]["extra"] = json!("label"),
+        "labels" => group["labels"]["gpuc.dev/pool"] = json!("other"),
         "taints" => {
-            let other = json!({"key": "other", "value": "x", "effect": "NO_EXECUTE"});
+            let other = json!({"key": "gpuc.dev/other", "value": "x", "effect": "NO_EXECUTE"});
             group["taints"] = json!([other]);
         }
-        "tags" => group["tags"]["extra"] = json!("tag"),
+        "tags" => {
+            group["tags"]["extra"] = json!("tag");
+            group["tags"]["gpuc.dev/tags"] = json!("extra");
+        }
         "the autoscaler's picture of a node" => {
-            group["tags"]["k8s.io/cluster-autoscaler/node-template/label/extra"] = json!("label");
+            let other = "k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/other";
+            group["tags"][other] = json!("label");
         }
         "nodes that may be missing during an upgrade" => {
             group["updateConfig"] = json!({"maxUnavailablePercentage": 33});

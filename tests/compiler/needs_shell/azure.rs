@@ -13,7 +13,6 @@ static RICH: Case = Case {
         standin-state set-string aks.account.id 99999999-9999-9999-9999-999999999999
         standin-state set-string aks.account.name somebody-elses
         standin-state set aks.subscriptions '[]'",
-    brought: 1,
     settled: &["surge of an upgrade"],
     drift,
 };
@@ -26,7 +25,6 @@ static EXISTING: Case = Case {
           --no-ssh-key --output none
         az aks nodepool add --resource-group theirs --cluster-name Theirs --name old --output none",
     elsewhere: RICH.elsewhere,
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -52,7 +50,10 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "tier" => cluster["sku"]["tier"] = json!("Free"),
         "OIDC issuer" => cluster["oidcIssuerProfile"]["enabled"] = json!(false),
         "workload identity" => cluster["securityProfile"]["workloadIdentity"] = json!(null),
-        "tags" => cluster["tags"]["extra"] = json!("tag"),
+        "tags" => {
+            cluster["tags"]["extra"] = json!("tag");
+            cluster["tags"]["gpuc-tags"] = json!("extra");
+        }
         _ => return false,
     }
     true
@@ -107,13 +108,16 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["maxCount"] = json!(5);
         }
         "nodes" => pool["count"] = json!(9),
-        "labels" => pool["nodeLabels"]["extra"] = json!("label"),
+        "labels" => pool["nodeLabels"]["gpuc.dev/pool"] = json!("other"),
         "taints" => {
             let mut taints = pool["nodeTaints"].as_array().cloned().unwrap_or_default();
-            taints.push(json!("other=x:NoExecute"));
+            taints.push(json!("gpuc.dev/other=x:NoExecute"));
             pool["nodeTaints"] = json!(taints);
         }
-        "tags" => pool["tags"]["extra"] = json!("tag"),
+        "tags" => {
+            pool["tags"]["extra"] = json!("tag");
+            pool["tags"]["gpuc-tags"] = json!("extra");
+        }
         "surge of an upgrade" => pool["upgradeSettings"]["maxSurge"] = json!("77%"),
         "nodes missing in an upgrade" => pool["upgradeSettings"]["maxUnavailable"] = json!("77%"),
         _ => return false,
@@ -132,7 +136,7 @@ fn a_cluster_is_made_once() {
     assert_eq!(cluster["supportPlan"], "AKSLongTermSupport");
     assert_eq!(
         cluster["tags"],
-        json!({"cost center": "ml & co", "owner": "platform"})
+        json!({"cost center": "ml & co", "owner": "platform", "gpuc-tags": "cost center/owner"})
     );
     let pools: Vec<_> = aks["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["infer", "slices", "system", "train"]);
@@ -141,7 +145,7 @@ fn a_cluster_is_made_once() {
     assert_eq!(system["upgradeSettings"]["maxSurge"], "2");
     assert_eq!(
         system["tags"],
-        json!({"cost center": "ml & co", "owner": "sre"})
+        json!({"cost center": "ml & co", "owner": "sre", "gpuc-tags": "cost center/owner"})
     );
     assert_eq!(system["availabilityZones"], json!(["1", "2"]));
     let infer = &aks["pools"]["infer"];

@@ -10,7 +10,6 @@ static RICH: Case = Case {
     config: include_str!("gcp.yaml"),
     before: "",
     elsewhere: r#"standin-state set gke.projects '["somebody-elses"]'"#,
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -22,7 +21,6 @@ static EXISTING: Case = Case {
         gcloud container clusters create theirs $place --cluster-version=1.34.1-gke.1 >/dev/null
         gcloud container node-pools create old $place --cluster=theirs >/dev/null",
     elsewhere: RICH.elsewhere,
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -55,7 +53,11 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             cluster["currentMasterVersion"] = json!("1.33.5-gke.1080000");
         }
         "workload identity" => cluster["workloadIdentityConfig"] = json!({}),
-        "resource labels" => cluster["resourceLabels"]["owner"] = json!("somebody"),
+        "resource labels" => {
+            // The mark of `extra`, reckoned apart from gpuc.
+            cluster["resourceLabels"]["extra"] = json!("label");
+            cluster["resourceLabels"]["gpuc-labels"] = json!("yde5di");
+        }
         _ => return false,
     }
     true
@@ -100,14 +102,17 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         "metadata that pods see" => {
             config["workloadMetadataConfig"]["mode"] = json!("GCE_METADATA");
         }
-        "resource labels" => config["resourceLabels"]["owner"] = json!("somebody"),
+        "resource labels" => {
+            config["resourceLabels"]["extra"] = json!("label");
+            config["resourceLabels"]["gpuc-labels"] = json!("yde5di");
+        }
         "autoscaling" if field.want.is_null() => {
             pool["autoscaling"] = json!({"enabled": true, "totalMaxNodeCount": 5});
         }
         "autoscaling" => pool["autoscaling"]["totalMaxNodeCount"] = json!(77),
-        "node labels" => config["labels"]["extra"] = json!("label"),
+        "node labels" => config["labels"]["gpuc.dev/pool"] = json!("other"),
         "taints" => {
-            let other = json!({"key": "other", "value": "x", "effect": "NO_EXECUTE"});
+            let other = json!({"key": "gpuc.dev/other", "value": "x", "effect": "NO_EXECUTE"});
             config["taints"] = json!([other]);
         }
         "upgrade settings" => pool["upgradeSettings"]["maxSurge"] = json!(7),

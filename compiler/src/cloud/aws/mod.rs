@@ -6,12 +6,14 @@ pub mod cpu;
 mod eksctl;
 pub mod machines;
 mod mapping;
+mod memory;
 pub mod names;
 mod node_group;
 mod os;
 mod pool;
 mod provision;
 mod rules;
+mod sets;
 mod tags;
 #[cfg(test)]
 mod testing;

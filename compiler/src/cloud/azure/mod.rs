@@ -8,6 +8,7 @@ pub mod names;
 mod os;
 mod pool;
 mod rules;
+mod sets;
 #[cfg(test)]
 mod testing;
 

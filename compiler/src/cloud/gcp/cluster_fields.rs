@@ -2,6 +2,7 @@
 //!
 //! `gcloud container clusters update` takes exactly one setting a call, so each field has its own command.
 
+use super::sets::resource_labels;
 use crate::plan::{Change, FieldKind};
 
 const UPDATE_HELP: &str = "gcloud container clusters update --help, Google Cloud SDK 528.0.0";
@@ -79,9 +80,8 @@ pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {
 };
 
 pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
-    // Others may label a cluster too; theirs stay.
     name: "resource labels",
-    read: ". as $it | $want | with_entries(.value = $it.resourceLabels[.key])",
+    read: resource_labels::READ_OF_CLUSTER,
     create: Some("--labels"),
     change: Change::InPlace,
     source: UPDATE_HELP,

@@ -8,14 +8,15 @@ mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
 pub mod machines;
+mod memory;
 pub mod names;
 mod nodes;
 mod os;
 pub mod partitions;
 mod place;
 mod pool;
-mod pool_fields;
 mod rules;
+mod sets;
 mod setting;
 mod taints;
 #[cfg(test)]

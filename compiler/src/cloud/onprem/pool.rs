@@ -68,11 +68,13 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
             absent: r"\(NotFound\)",
         },
         create: Vec::new(),
+        comes_with: None,
         fields: vec![
             Field {
                 kind: &NODE.fields[0],
                 want: labels(pool),
                 update: vec![patch("merge", LABELS_PATCH)],
+                others: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],
                     "a pool's nodes have its labels",
@@ -86,6 +88,7 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
                     patch("json", TAINTS_PATCH),
                     annotate(&format!("gpuc.dev/taints={}", taint_keys(pool))),
                 ],
+                others: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],
                     "a pool's nodes have its taints",

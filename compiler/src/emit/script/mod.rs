@@ -115,18 +115,24 @@ fn flags(about: &str) -> String {
 
 /// Asks for tools, and whether this is the right account.
 fn preconditions(provisioning: &Provisioning) -> String {
-    let tools = provisioning
-        .tools
-        .iter()
-        .copied()
-        .filter(|tool| *tool != "jq");
-    let mut text = format!("tools jq {}", tools.collect::<Vec<_>>().join(" "));
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    for check in &provisioning.identity {
-        text += &identity(check);
+    let tools = provisioning.tools.iter().copied();
+    tools_needed(tools) + &identities(provisioning)
+}
+
+/// The call that asks for programs; every script needs jq.
+fn tools_needed<'t>(tools: impl Iterator<Item = &'t str>) -> String {
+    let mut all = vec!["tools", "jq"];
+    for tool in tools {
+        if !all.contains(&tool) {
+            all.push(tool);
+        }
     }
-    text
+    all.join(" ") + "\n"
+}
+
+/// The calls that ask whether this is the right account.
+fn identities(provisioning: &Provisioning) -> String {
+    provisioning.identity.iter().map(identity).collect()
 }
 
 fn identity(check: &IdentityCheck) -> String {

@@ -85,6 +85,7 @@ fn pool(name: &str, script: &str) -> Resource {
         kind,
         want,
         update,
+        others: None,
         origin: Origin::default(),
     };
     let set = |key: &str, value: &str| cloud(&["set", name, key, value]);
@@ -101,6 +102,7 @@ fn pool(name: &str, script: &str) -> Resource {
             absent: r"\(NotFound\)",
         },
         create: vec![cloud(&["make", name, &value.to_string()])],
+        comes_with: None,
         fields: vec![
             field(&POOL.fields[0], json!("big"), Vec::new()),
             field(&POOL.fields[1], labels, vec![labels_update]),
@@ -506,7 +508,10 @@ fn a_cluster_that_is_as_it_should_be_is_said_to_be() {
         &json!({"items": [node("a", "True", "8")]}).to_string(),
         false,
     );
-    let ready = json!({"status": {"desiredNumberScheduled": 1, "numberReady": 1}});
+    let ready = json!({
+        "metadata": {"generation": 2},
+        "status": {"observedGeneration": 2, "desiredNumberScheduled": 1, "updatedNumberScheduled": 1, "numberReady": 1},
+    });
     world.put("state.daemonset", &ready.to_string(), false);
     let run = world.run("verify.sh", &["--image", "cuda:13"]);
     assert_eq!(run.code, 0, "{}", run.said);
