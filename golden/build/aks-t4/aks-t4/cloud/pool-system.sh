@@ -58,15 +58,28 @@ look_1() {
   field nodes changes '' 2 .count
   field labels changes '' \
     '{"gpuc.dev/pool":"system"}' \
-    '(.nodeLabels // {}) | with_entries(select(.key | startswith("kubernetes.azure.com/") | not))'
+    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-labels(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodeLabels // {} | with_entries(select(.key | startswith("kubernetes.azure.com/") | not)) | with_entries(select(.key | ours))' \
+    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-labels(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodeLabels // {} | with_entries(select(.key | startswith("kubernetes.azure.com/") | not)) | [keys[] | select(ours | not)]'
   field taints changes '' \
     '[]' \
-    '(.nodeTaints // []) | map(select(startswith("kubernetes.azure.com/") | not)) | sort'
-  field tags changes '' '{}' '(.tags // {})'
+    'def id: split(":") as [$rest, $effect] | "\($rest | split("=")[0]):\($effect)"; ([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-taints(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodeTaints // [] | map(select(startswith("kubernetes.azure.com/") | not)) | map(select(id | ours)) | sort' \
+    'def id: split(":") as [$rest, $effect] | "\($rest | split("=")[0]):\($effect)"; ([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-taints(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodeTaints // [] | map(select(startswith("kubernetes.azure.com/") | not)) | map(select(id | ours | not))'
+  field tags changes '' \
+    '{}' \
+    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-tags(-[0-9]+)?$")).value | split("/")[]]) as $marks | def ours: ascii_downcase | test("^gpuc-(labels|taints|tags)(-[0-9]+)?$") or IN($want | keys[] | ascii_downcase) or IN($marks[] | ascii_downcase); .tags // {} | with_entries(select(.key | ours) | (.key | ascii_downcase) as $key | .key = (first($want | keys[] | select(ascii_downcase == $key)) // .key))' \
+    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-tags(-[0-9]+)?$")).value | split("/")[]]) as $marks | def ours: ascii_downcase | test("^gpuc-(labels|taints|tags)(-[0-9]+)?$") or IN($want | keys[] | ascii_downcase) or IN($marks[] | ascii_downcase); .tags // {} | [keys[] | select(ours or (ascii_downcase | startswith("aks-managed-")) | not)]'
 }
 
 make_1() {
   if is_missing; then
+    if would_come_with 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
+      az aks show \
+      --subscription 00000000-1111-2222-3333-444444444444 \
+      --resource-group ml-lab \
+      --name aks-t4 \
+      --output json; then
+      return
+    fi
     begin_creation
     run az aks nodepool add \
       --subscription 00000000-1111-2222-3333-444444444444 \
@@ -130,31 +143,47 @@ make_1() {
       --node-count 2
   fi
   if differs labels; then
+    local observed_1
+    observed_1=$(observed \
+      '{"gpuc.dev/pool":"system"}' \
+      '(([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-labels(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodeLabels // {} | with_entries(select(.key | startswith("kubernetes.azure.com/") | not)) | with_entries(select(.key | ours | not)) + $want | to_entries | map("\(.key)=\(.value)")) | @sh')
+    local -a words_1
+    eval "words_1=($observed_1)"
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --cluster-name aks-t4 \
       --name system \
       --output none \
-      --labels 'gpuc.dev/pool=system'
+      --labels "${words_1[@]}"
   fi
   if differs taints; then
+    local observed_1
+    observed_1=$(observed \
+      '[]' \
+      'def id: split(":") as [$rest, $effect] | "\($rest | split("=")[0]):\($effect)"; ([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-taints(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodeTaints // [] | map(select(startswith("kubernetes.azure.com/") | not)) | map(select(id | ours | not) | if test("=[^:]") then . else error("az cannot write the taint \(.), which others set: give it a value, or remove it") end) + $want | join(",")')
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --cluster-name aks-t4 \
       --name system \
       --output none \
-      --node-taints ''
+      --node-taints "$observed_1"
   fi
   if differs tags; then
+    local observed_1
+    observed_1=$(observed \
+      '{}' \
+      '(([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-tags(-[0-9]+)?$")).value | split("/")[]]) as $marks | def ours: ascii_downcase | test("^gpuc-(labels|taints|tags)(-[0-9]+)?$") or IN($want | keys[] | ascii_downcase) or IN($marks[] | ascii_downcase); .tags // {} | with_entries(select(.key | ours | not) | if .key | test("^[-@]|=") then error("az cannot write the tag \(.key), which others set: rename it, or remove it") else . end) + $want | to_entries | map("\(.key)=\(.value)") | if . == [] then [""] else . end) | @sh')
+    local -a words_1
+    eval "words_1=($observed_1)"
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --cluster-name aks-t4 \
       --name system \
       --output none \
-      --tags ''
+      --tags "${words_1[@]}"
   fi
 }
 

@@ -34,8 +34,9 @@ look_1() {
     '{"endpointPublicAccess":true,"endpointPrivateAccess":true}' \
     '.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}'
   field tags changes '' \
-    '{"team":"platform"}' \
-    '.cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not))'
+    '{"gpuc.dev/tags":"team","team":"platform"}' \
+    '([.cluster.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .cluster.tags // {} | with_entries(select(.key | ours))' \
+    '([.cluster.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .cluster.tags // {} | [keys[] | select(ours or test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)]'
   field 'Kubernetes version' changes '' \
     '"1.34"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
@@ -60,18 +61,18 @@ make_1() {
   fi
   if differs tags; then
     local observed_1
-    observed_1=$(observed '{"team":"platform"}' .cluster.arn)
+    observed_1=$(observed '{"gpuc.dev/tags":"team","team":"platform"}' .cluster.arn)
     run aws eks tag-resource \
       --region us-east-1 \
       --resource-arn "$observed_1" \
-      --tags '{"team":"platform"}'
+      --tags '{"gpuc.dev/tags":"team","team":"platform"}'
     local observed_2
-    observed_2=$(observed '{"team":"platform"}' .cluster.arn)
+    observed_2=$(observed '{"gpuc.dev/tags":"team","team":"platform"}' .cluster.arn)
     local observed_3
     observed_3=$(observed \
-      '{"team":"platform"}' \
-      '["gpuc.dev/none"] + ((.cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)) | keys) - ($want | keys))')
-    run aws eks untag-resource \
+      '{"gpuc.dev/tags":"team","team":"platform"}' \
+      '([.cluster.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .cluster.tags // {} | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+    [ "$observed_3" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_2" \
       --tag-keys "$observed_3"

@@ -35,7 +35,8 @@ look_1() {
     '.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}'
   field tags changes '' \
     '{}' \
-    '.cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not))'
+    '([.cluster.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .cluster.tags // {} | with_entries(select(.key | ours))' \
+    '([.cluster.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .cluster.tags // {} | [keys[] | select(ours or test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)]'
   field 'Kubernetes version' changes '' \
     '"1.34"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
@@ -64,8 +65,8 @@ make_1() {
     local observed_2
     observed_2=$(observed \
       '{}' \
-      '["gpuc.dev/none"] + ((.cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)) | keys) - ($want | keys))')
-    run aws eks untag-resource \
+      '([.cluster.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .cluster.tags // {} | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+    [ "$observed_2" = null ] || run aws eks untag-resource \
       --region eu-central-1 \
       --resource-arn "$observed_1" \
       --tag-keys "$observed_2"

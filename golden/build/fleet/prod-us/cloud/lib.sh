@@ -123,11 +123,17 @@ observe() {
   printf '%s\n' "$answer" >"$work/$number.json"
 }
 
-# field NAME CHANGE REASON WANT READ: compares a field. WANT is JSON; READ is the jq program that reads the same from
-# the resource. CHANGE says what becomes of a difference: changes, rolls or replaces, the last two for a REASON.
+# field NAME CHANGE REASON WANT READ [OTHERS]: compares a field. WANT is JSON; READ is the jq program that reads the
+# same from the resource. CHANGE says what becomes of a difference: changes, rolls or replaces, the last two for a
+# REASON. OTHERS is the jq program that lists what others added to it, which stays.
 field() {
-  local name=$1 change=$2 reason=$3 want=$4 read=$5 difference
+  local name=$1 change=$2 reason=$3 want=$4 read=$5 others=${6-} difference
   [ -z "${missing[number]}" ] || return 0
+  if [ -n "$others" ] && [ -z "$look_only" ]; then
+    others=$(jq -r --argjson want "$want" "[$others] | add // [] | join(\", \")" "$work/$number.json") ||
+      die "${names[number]}: its $name could not be read"
+    [ -z "$others" ] || say "${names[number]}: $name: not set by gpuc, and kept: $others"
+  fi
   difference=$(
     jq -r --argjson want "$want" "[(
       $read
@@ -175,6 +181,22 @@ stop() {
     say "  $line"
   done
   stopped=yes
+}
+
+# would_come_with NAME ABSENT COMMAND…: whether this is a dry run, and what would make the resource together with itself
+# is missing too.
+would_come_with() {
+  [ -n "$dry_run" ] || return 1
+  local name=$1 pattern=$2
+  shift 2
+  if "$@" >/dev/null 2>"$work/said"; then
+    return 1
+  elif grep -Eq -- "$pattern" "$work/said"; then
+    say "${names[number]}: comes with the $name"
+    return 0
+  fi
+  cat "$work/said" >&2
+  die "the $name could not be looked at: $(shown "$@")"
 }
 
 # Says that a resource is made.

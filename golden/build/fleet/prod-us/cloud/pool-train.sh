@@ -56,16 +56,20 @@ look_1() {
     '.nodegroup.tags["gpuc.dev/max-pods"] // ""'
   field labels changes '' \
     '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train","k8s.amazonaws.com/accelerator":"h100-sxm5-80gb"}' \
-    '.nodegroup.labels // {} | with_entries(select(.key | test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not))'
+    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodegroup.labels // {} | with_entries(select(.key | ours))' \
+    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); [.nodegroup.labels // {} | keys[] | select(ours or test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not)]'
   field taints changes '' \
     '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NO_SCHEDULE"}]' \
-    '.nodegroup.taints // [] | map({key, value: (.value // ""), effect}) | sort_by([.key, .effect])'
-  field tags changes '' \
-    '{}' \
-    '.nodegroup.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not))'
+    'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | map(select(id | ours) | {key, value: (.value // ""), effect}) | sort_by([.key, .effect])' \
+    'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | map(id | select(ours | not))'
   field 'the autoscaler'\''s picture of a node' changes '' \
     '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/dedicated-to":"research","k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"train","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"h100-sxm5-80gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"8","k8s.io/cluster-autoscaler/node-template/resources/vpc.amazonaws.com/efa":"32","k8s.io/cluster-autoscaler/node-template/taint/gpuc.dev/dedicated-to":"research:NoSchedule"}' \
-    '.nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/")))'
+    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | with_entries(select(.key | ours))' \
+    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours | not)]'
+  field tags changes '' \
+    '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu resources/vpc.amazonaws.com/efa"}' \
+    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | ours))' \
+    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | [keys[] | select(ours or test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)]'
   field 'nodes that may be missing during an upgrade' changes '' \
     '{"maxUnavailable":1}' \
     '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))'
@@ -95,7 +99,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train","k8s.amazonaws.com/accelerator":"h100-sxm5-80gb"}' \
-      '{addOrUpdateLabels: $want, removeLabels: ((.nodegroup.labels // {} | with_entries(select(.key | test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not)) | keys) - ($want | keys))}')
+      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); {addOrUpdateLabels: $want, removeLabels: ([.nodegroup.labels // {} | keys[] | select(ours)] - ($want | keys))}')
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
@@ -110,7 +114,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NO_SCHEDULE"}]' \
-      '{addOrUpdateTaints: $want, removeTaints: [(.nodegroup.taints // [] | map({key, value: (.value // ""), effect}) | sort_by([.key, .effect]))[] | select([.key, .effect] as $id | $want | any(.[]; [.key, .effect] == $id) | not)]}')
+      'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | {addOrUpdateTaints: $want, removeTaints: map(select(id | ours and (IN($want[] | id) | not)) | {key, value: (.value // ""), effect})}')
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
@@ -120,18 +124,6 @@ make_1() {
       --region us-east-1 \
       --cluster-name prod-us \
       --nodegroup-name train
-  fi
-  if differs tags; then
-    local observed_1
-    observed_1=$(observed '{}' .nodegroup.nodegroupArn)
-    local observed_2
-    observed_2=$(observed \
-      '{}' \
-      '["gpuc.dev/none"] + ((.nodegroup.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)) | keys) - ($want | keys))')
-    run aws eks untag-resource \
-      --region us-east-1 \
-      --resource-arn "$observed_1" \
-      --tag-keys "$observed_2"
   fi
   if differs 'the autoscaler'\''s picture of a node'; then
     local observed_1
@@ -150,8 +142,8 @@ make_1() {
     local observed_3
     observed_3=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/dedicated-to":"research","k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"train","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"h100-sxm5-80gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"8","k8s.io/cluster-autoscaler/node-template/resources/vpc.amazonaws.com/efa":"32","k8s.io/cluster-autoscaler/node-template/taint/gpuc.dev/dedicated-to":"research:NoSchedule"}' \
-      '["gpuc.dev/none"] + ((.nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | keys) - ($want | keys))')
-    run aws eks untag-resource \
+      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+    [ "$observed_3" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_2" \
       --tag-keys "$observed_3"
@@ -163,8 +155,33 @@ make_1() {
     local observed_5
     observed_5=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/dedicated-to":"research","k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"train","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"h100-sxm5-80gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"8","k8s.io/cluster-autoscaler/node-template/resources/vpc.amazonaws.com/efa":"32","k8s.io/cluster-autoscaler/node-template/taint/gpuc.dev/dedicated-to":"research:NoSchedule"}' \
-      '[.nodegroup.resources.autoScalingGroups[].name as $group | (["gpuc.dev/none"] + ((.nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | keys) - ($want | keys)))[] | {ResourceId: $group, ResourceType: "auto-scaling-group", Key: .}]')
-    run aws autoscaling delete-tags --region us-east-1 --tags "$observed_5"
+      '(.nodegroup.resources.autoScalingGroups | map(.name)) as $groups | ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours)] - ($want | keys) | [.[] as $key | $groups[] | {ResourceId: ., ResourceType: "auto-scaling-group", Key: $key}] | if . == [] then null else . end')
+    [ "$observed_5" = null ] || run aws autoscaling delete-tags \
+      --region us-east-1 \
+      --tags "$observed_5"
+  fi
+  if differs tags; then
+    local observed_1
+    observed_1=$(observed \
+      '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu resources/vpc.amazonaws.com/efa"}' \
+      .nodegroup.nodegroupArn)
+    run aws eks tag-resource \
+      --region us-east-1 \
+      --resource-arn "$observed_1" \
+      --tags \
+        '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu resources/vpc.amazonaws.com/efa"}'
+    local observed_2
+    observed_2=$(observed \
+      '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu resources/vpc.amazonaws.com/efa"}' \
+      .nodegroup.nodegroupArn)
+    local observed_3
+    observed_3=$(observed \
+      '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu resources/vpc.amazonaws.com/efa"}' \
+      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+    [ "$observed_3" = null ] || run aws eks untag-resource \
+      --region us-east-1 \
+      --resource-arn "$observed_2" \
+      --tag-keys "$observed_3"
   fi
   if differs 'nodes that may be missing during an upgrade'; then
     run aws eks update-nodegroup-config \

@@ -36,8 +36,9 @@ look_1() {
     '"acme-ml-prod.svc.id.goog"' \
     '.workloadIdentityConfig.workloadPool // null'
   field 'resource labels' changes '' \
-    '{"cost-center":"inference"}' \
-    '. as $it | $want | with_entries(.value = $it.resourceLabels[.key])'
+    '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
+    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .resourceLabels // {} | with_entries(select(.key | ours))' \
+    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .resourceLabels // {} | [keys[] | select(ours or startswith("goog-") | not)]'
 }
 
 make_1() {
@@ -50,7 +51,7 @@ make_1() {
       --release-channel=stable \
       --cluster-version=1.34 \
       --workload-pool=acme-ml-prod.svc.id.goog \
-      --labels=cost-center=inference \
+      --labels=cost-center=inference,gpuc-labels=bofdon \
       --enable-ip-alias \
       --num-nodes=1 \
       --machine-type=e2-medium \
@@ -82,8 +83,8 @@ make_1() {
   if differs 'resource labels'; then
     local observed_1
     observed_1=$(observed \
-      '{"cost-center":"inference"}' \
-      '"--update-labels=" + ((.resourceLabels // {}) + $want | to_entries | map("\(.key)=\(.value)") | join(","))')
+      '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
+      'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .resourceLabels // {} | keys as $now | with_entries(select(.key | ours | not)) + $want | if . == {} then "--remove-labels=" + ($now | join(",")) else "--update-labels=" + (to_entries | map("\(.key)=\(.value)") | join(",")) end')
     run gcloud container clusters update gke-inference-l4 \
       --project=acme-ml-prod \
       --location=us-central1 \

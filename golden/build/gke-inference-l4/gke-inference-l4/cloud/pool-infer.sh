@@ -51,14 +51,17 @@ look_1() {
     '"GKE_METADATA"' \
     '.config.workloadMetadataConfig.mode // "GCE_METADATA"'
   field 'resource labels' rolls 'GKE drains the pool'\''s nodes and makes them again' \
-    '{"cost-center":"inference"}' \
-    '. as $it | $want | with_entries(.value = $it.config.resourceLabels[.key])'
-  field 'node labels' changes '' \
-    '{"gke-no-default-nvidia-gpu-device-plugin":"true","gpuc.dev/pool":"infer"}' \
-    '.config.labels // {}'
+    '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
+    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .config.resourceLabels // {} | with_entries(select(.key | ours)) | def plain: with_entries(select(.key | startswith("gpuc-labels") | not)); if plain == ($want | plain) then $want else . end' \
+    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .config.resourceLabels // {} | [keys[] | select(ours or startswith("goog-") | not)]'
   field taints changes '' \
     '[]' \
-    '[.config.taints[]? | {key, value: (.value // ""), effect} | select((.key == "nvidia.com/gpu" and .value == "present" and .effect == "NO_SCHEDULE") | not) | select((.key == "kubernetes.io/arch" and .effect == "NO_SCHEDULE") | not)] | sort_by(.key)'
+    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; def id: "\(.key):\(.effect)"; def automatic: .effect == "NO_SCHEDULE" and (.key == "kubernetes.io/arch" or (.key == "nvidia.com/gpu" and .value == "present")); ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or (mark | IN($marks[])); .config.taints // [] | map({key, value: (.value // ""), effect} | select(automatic | not)) | map(select(id | ours)) | sort_by([.key, .effect])' \
+    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; def id: "\(.key):\(.effect)"; def automatic: .effect == "NO_SCHEDULE" and (.key == "kubernetes.io/arch" or (.key == "nvidia.com/gpu" and .value == "present")); ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or (mark | IN($marks[])); .config.taints // [] | map({key, value: (.value // ""), effect} | select(automatic | not)) | map(id | select(ours | not))'
+  field 'node labels' changes '' \
+    '{"gke-no-default-nvidia-gpu-device-plugin":"true","gpuc.dev/pool":"infer","gpuc.dev/labels":"vovmtr"}' \
+    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or (mark | IN($marks[])); .config.labels // {} | with_entries(select(.key | ours))' \
+    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or (mark | IN($marks[])); .config.labels // {} | [keys[] | select(ours | not)]'
   field 'upgrades and repairs by GKE' changes '' \
     '{"upgrade":true,"repair":true}' \
     '.management // {} | {upgrade: (.autoUpgrade // false), repair: (.autoRepair // false)}'
@@ -81,8 +84,8 @@ make_1() {
       --image-type=COS_CONTAINERD \
       --disk-size=100GB \
       --workload-metadata=GKE_METADATA \
-      --labels=cost-center=inference \
-      --node-labels=gke-no-default-nvidia-gpu-device-plugin=true,gpuc.dev/pool=infer \
+      --labels=cost-center=inference,gpuc-labels=bofdon \
+      --node-labels=gke-no-default-nvidia-gpu-device-plugin=true,gpuc.dev/labels=vovmtr,gpuc.dev/pool=infer \
       --enable-autoupgrade \
       --enable-autorepair \
       --node-locations=us-central1-a,us-central1-b \
@@ -127,8 +130,19 @@ make_1() {
   if differs 'resource labels'; then
     local observed_1
     observed_1=$(observed \
-      '{"cost-center":"inference"}' \
-      '"--labels=" + ((.config.resourceLabels // {} | with_entries(select(.key | startswith("goog-") | not))) + $want | to_entries | map("\(.key)=\(.value)") | join(","))')
+      '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
+      'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .config.resourceLabels // {} | with_entries(select(.key | ours or startswith("goog-") | not)) + $want | "--labels=" + (to_entries | map("\(.key)=\(.value)") | join(","))')
+    run gcloud container node-pools update infer \
+      --cluster=gke-inference-l4 \
+      --project=acme-ml-prod \
+      --location=us-central1 \
+      --quiet "$observed_1"
+  fi
+  if differs taints; then
+    local observed_1
+    observed_1=$(observed \
+      '[]' \
+      '(def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; def id: "\(.key):\(.effect)"; def automatic: .effect == "NO_SCHEDULE" and (.key == "kubernetes.io/arch" or (.key == "nvidia.com/gpu" and .value == "present")); ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or (mark | IN($marks[])); .config.taints // [] | map({key, value: (.value // ""), effect} | select(automatic | not)) | map(select(id | ours | not))) + $want + [{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}] | (group_by(.key) | map(select(length > 1) | .[0].key) | .[0]) as $twice | if $twice then error("gcloud cannot write two taints with the key \($twice): remove the one that others set") else . end | {NO_SCHEDULE: "NoSchedule", PREFER_NO_SCHEDULE: "PreferNoSchedule", NO_EXECUTE: "NoExecute"} as $words | "--node-taints=" + (map("\(.key)=\(.value):\($words[.effect])") | join(","))')
     run gcloud container node-pools update infer \
       --cluster=gke-inference-l4 \
       --project=acme-ml-prod \
@@ -136,20 +150,15 @@ make_1() {
       --quiet "$observed_1"
   fi
   if differs 'node labels'; then
+    local observed_1
+    observed_1=$(observed \
+      '{"gke-no-default-nvidia-gpu-device-plugin":"true","gpuc.dev/pool":"infer","gpuc.dev/labels":"vovmtr"}' \
+      'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or (mark | IN($marks[])); .config.labels // {} | with_entries(select(.key | ours | not)) + $want | "--node-labels=" + (to_entries | map("\(.key)=\(.value)") | join(","))')
     run gcloud container node-pools update infer \
       --cluster=gke-inference-l4 \
       --project=acme-ml-prod \
       --location=us-central1 \
-      --quiet \
-      --node-labels=gke-no-default-nvidia-gpu-device-plugin=true,gpuc.dev/pool=infer
-  fi
-  if differs taints; then
-    run gcloud container node-pools update infer \
-      --cluster=gke-inference-l4 \
-      --project=acme-ml-prod \
-      --location=us-central1 \
-      --quiet \
-      --node-taints=nvidia.com/gpu=present:NoSchedule
+      --quiet "$observed_1"
   fi
   if differs 'upgrades and repairs by GKE'; then
     run gcloud container node-pools update infer \

@@ -1,5 +1,7 @@
 //! The scripts, run by bash against a cloud that is a JSON file.
 
+mod observed;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
