@@ -134,6 +134,9 @@ pub struct ResourceKind {
     pub name: &'static str,
     /// Its fields.
     pub fields: &'static [FieldKind],
+    /// Definitions in jq that every program on such a resource may use, in which `$want` is as it is there; empty
+    /// without any.
+    pub definitions: &'static str,
 }
 
 /// A field of a resource.

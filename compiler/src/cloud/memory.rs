@@ -4,7 +4,8 @@
 //! as a whole. A key is gpuc's if it is wanted, if it begins with [`OWN`], or if the memory names it: a tag or label of
 //! gpuc's with a mark for each of the other keys. What is gpuc's and not wanted any more is removed; all else stays.
 //!
-//! Each cloud says where its memory is and what a mark looks like there, once in Rust and once in jq.
+//! Each cloud says where its memory is and what a mark looks like there: in Rust what is remembered, in jq, in the
+//! definitions of its kinds of resources, what is gpuc's by that.
 
 /// What begins the keys that are gpuc's wherever they are; a rule refuses them to users.
 pub(super) const OWN: &str = "gpuc.dev/";
@@ -46,29 +47,6 @@ pub(super) fn parts(
     });
     named.collect()
 }
-
-/// The beginning of a jq program: `$marks` are those of a memory, `$want` the wanted keys, and `ours` says of a key
-/// whether it is gpuc's.
-///
-/// The parts: where the memory's map is, what begins the names of its parts (as a regular expression), what is between
-/// marks, and what else makes a key gpuc's.
-macro_rules! ours {
-    ($held:literal, $name:literal, $separator:literal, $also:expr) => {
-        concat!(
-            "([",
-            $held,
-            " // {} | to_entries[] | select(.key | test(\"^",
-            $name,
-            "(-[0-9]+)?$\")).value | split(\"",
-            $separator,
-            "\")[]]) as $marks | def ours: ",
-            $also,
-            "; "
-        )
-    };
-}
-
-pub(super) use ours;
 
 #[cfg(test)]
 mod tests {

@@ -214,6 +214,10 @@ static SHARED: Shared = Shared {
         let group = &eks["nodegroups"]["infer"];
         let mut taints = group["taints"].as_array().unwrap().clone();
         taints.sort_by_key(|taint| taint["key"].to_string());
+        // A value that is not there and an empty one are the same.
+        for taint in &mut taints {
+            taint["value"] = json!(taint["value"].as_str().unwrap_or_default());
+        }
         let theirs = [
             "alpha.eksctl.io/",
             "eksctl.cluster.k8s.io/",
@@ -281,7 +285,7 @@ fn what_others_set_is_left_alone() {
             "acme.dev/tier": "gold", "gpuc.dev/pool": "infer", "k8s.amazonaws.com/accelerator": "a10g-24gb",
             "rack": "007", "theirs.dev/zone": "left",
         },
-        "taints": [{"key": "batch", "effect": "PREFER_NO_SCHEDULE"}, gpu, theirs],
+        "taints": [{"key": "batch", "value": "", "effect": "PREFER_NO_SCHEDULE"}, gpu, theirs],
     });
     let left = json!({
         "cluster": {"owner": "platform", "gpuc.dev/tags": "owner", "bill to": "x"},

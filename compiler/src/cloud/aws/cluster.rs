@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::commands::{Target, aws};
 use super::tags::{self, Tags};
-use super::{eksctl, memory, section, sets};
+use super::{eksctl, memory, section};
 use crate::check::Checked;
 use crate::node::{Because, Origin};
 use crate::plan::{Change, Command, Field, FieldKind, Observe, Resource, ResourceKind, Word};
@@ -25,6 +25,7 @@ pub(super) static KIND: ResourceKind = ResourceKind {
         TAGS,
         VERSION,
     ],
+    definitions: include_str!("cluster.jq"),
 };
 
 const EKS_API: &str =
@@ -86,7 +87,7 @@ const SECURITY_GROUP: FieldKind = FieldKind {
 
 const TAGS: FieldKind = FieldKind {
     name: "tags",
-    read: sets::tags::cluster::READ,
+    read: "our_tags",
     create: None,
     change: Change::InPlace,
     source: "botocore 1.43.11, eks TagResource and UntagResource, 2026-11-21",
@@ -196,10 +197,9 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
     let origin = Origin::made(tags::spans(&tags), Because::Written);
     tags.extend(memory::of_tags(&tags));
     let want = json!(tags::values(&tags));
-    let left = sets::tags::cluster::LEFT;
-    let update = tags::update(&want, ".cluster.arn", left, &target.region);
+    let update = tags::update(&want, ".cluster.arn", "tags_left", &target.region);
     fields.push(Field {
-        others: Some(sets::tags::cluster::OTHERS),
+        others: Some("their_tags"),
         ..field(&TAGS, want, update, origin)
     });
     let version = checked.kubernetes.sure();

@@ -13,7 +13,6 @@ mod os;
 mod pool;
 mod provision;
 mod rules;
-mod sets;
 mod tags;
 #[cfg(test)]
 mod testing;

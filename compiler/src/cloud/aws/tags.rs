@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::commands::aws;
 use super::node_group::{NodeGroup, effect_name};
-use super::{memory, section, sets};
+use super::{memory, section};
 use crate::plan::{Command, Word};
 
 /// Prefixes of tags that gpuc, eksctl, EKS and AWS write; users may not.
@@ -195,17 +195,13 @@ pub(super) fn update_scaling_group(want: &Value, region: &str) -> Vec<Command> {
     let mut commands = Vec::new();
     if want.as_object().is_some_and(|want| !want.is_empty()) {
         let command = aws(["autoscaling", "create-or-update-tags"], region).with(["--tags"]);
-        commands.push(command.with_word(Word::Observed(ON_SCALING_GROUP.to_owned())));
+        commands.push(command.with_word(Word::Observed("template_of_scaling_groups".to_owned())));
     }
-    let left = Word::ObservedIfAny(sets::template::LEFT_ON_SCALING_GROUP.to_owned());
+    let left = Word::ObservedIfAny("template_left_on_scaling_groups".to_owned());
     let command = aws(["autoscaling", "delete-tags"], region).with(["--tags"]);
     commands.push(command.with_word(left));
     commands
 }
-
-/// The wanted tags as those of an Auto Scaling group.
-const ON_SCALING_GROUP: &str = r#"[.nodegroup.resources.autoScalingGroups[].name as $group | $want | to_entries[]
-    | {ResourceId: $group, ResourceType: "auto-scaling-group", Key: .key, Value: .value, PropagateAtLaunch: false}]"#;
 
 #[cfg(test)]
 mod tests {
@@ -244,7 +240,7 @@ nodePools:
         assert!(update[0].starts_with("aws eks tag-resource --region us-east-1 --resource-arn $(.nodegroup.nodegroupArn) --tags {"));
         assert!(
             update[2]
-                .starts_with("aws autoscaling create-or-update-tags --region us-east-1 --tags $([")
+                .starts_with("aws autoscaling create-or-update-tags --region us-east-1 --tags $(")
         );
         assert!(update[3].starts_with("aws autoscaling delete-tags --region us-east-1 --tags $("));
     }

@@ -4,7 +4,7 @@ use gpuc_schema::config::{AzureCreate, AzureTier};
 use serde_json::{Map, Value, json};
 
 use super::pool::{first_pool, pairs};
-use super::{az, cluster_name, created, pool, section, sets, system_pool};
+use super::{az, cluster_name, created, memory, pool, section, system_pool};
 use crate::model::Cluster;
 use crate::node::{Because, Origin};
 use crate::plan::{
@@ -17,6 +17,7 @@ use crate::plan::{
 pub(super) static GROUP: ResourceKind = ResourceKind {
     name: "resource group",
     fields: &[],
+    definitions: "",
 };
 
 /// An AKS cluster.
@@ -32,6 +33,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         WORKLOAD_IDENTITY,
         TAGS,
     ],
+    definitions: include_str!("tags.jq"),
 };
 
 const UPDATE: &str = "azure-cli 2.91.0, az aks update";
@@ -93,7 +95,7 @@ const WORKLOAD_IDENTITY: FieldKind = FieldKind {
 };
 const TAGS: FieldKind = FieldKind {
     name: "tags",
-    read: sets::tags::READ,
+    read: "our_tags_spelled",
     create: Some("--tags"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
@@ -213,7 +215,7 @@ fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Comman
     if create.workload_identity.value {
         command = command.with(["--enable-oidc-issuer", "--enable-workload-identity"]);
     }
-    let tags = pairs(&sets::tags_of_cluster(tags(cluster)));
+    let tags = pairs(&memory::tags_of_cluster(tags(cluster)));
     if !tags.is_empty() {
         command = command.with(["--tags"]).with(tags);
     }
@@ -239,12 +241,12 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     let version = cluster.kubernetes.sure();
     let upgrade = az(&["aks", "upgrade", "--control-plane-only", "--yes"])
         .with(["--kubernetes-version", &version.to_string()]);
-    let tags = sets::tags_of_cluster(tags(cluster));
+    let tags = memory::tags_of_cluster(tags(cluster));
     // az takes an empty set for no change at all, and asks whether to reconcile; to --yes it does what was said
     // (azure-cli 2.91.0, acs/managed_cluster_decorator.py, `check_raw_parameters`).
     let set_tags = az(&["aks", "update", "--yes"])
         .with(["--tags"])
-        .with_word(Word::ObservedWords(sets::tags::ALL.to_owned()));
+        .with_word(Word::ObservedWords("all_tags".to_owned()));
 
     let mut fields = vec![
         field(
@@ -297,7 +299,7 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     ));
     let span = section.cluster.span;
     fields.push(Field {
-        others: Some(sets::tags::OTHERS),
+        others: Some("their_tags"),
         ..field(&TAGS, Value::Object(tags), span, vec![set_tags])
     });
     fields

@@ -3,12 +3,12 @@
 mod cluster;
 pub mod cpu;
 pub mod machines;
+mod memory;
 mod mig;
 pub mod names;
 mod os;
 mod pool;
 mod rules;
-mod sets;
 #[cfg(test)]
 mod testing;
 

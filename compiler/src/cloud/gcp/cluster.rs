@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::place::{self, Place};
 use super::setting::Setting;
-use super::{DEFAULT_POOL, cluster_fields as kinds, created, memory, pool, section, sets};
+use super::{DEFAULT_POOL, cluster_fields as kinds, created, memory, pool, section};
 use crate::check::Checked;
 use crate::node::{Because, Origin};
 use crate::plan::{
@@ -22,12 +22,14 @@ use crate::plan::{
 pub(super) static CLUSTER: ResourceKind = ResourceKind {
     name: "GKE cluster",
     fields: kinds::FIELDS,
+    definitions: concat!(include_str!("labels.jq"), include_str!("cluster.jq")),
 };
 
 /// The pool that a GKE cluster is born with.
 pub(super) static FIRST_POOL: ResourceKind = ResourceKind {
     name: "GKE cluster's first pool",
     fields: kinds::FIRST_POOL_FIELDS,
+    definitions: "",
 };
 
 /// What to make.
@@ -176,11 +178,11 @@ fn resource_labels(gcp: &Gcp, place: Place<'_>) -> Setting {
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
     let flag = (!pairs.is_empty()).then(|| format!("--labels={}", pairs.join(",")));
-    let all = Word::Observed(sets::resource_labels::ALL_OF_CLUSTER.to_owned());
+    let all = Word::Observed("all_labels".to_owned());
     Setting::new(&kinds::RESOURCE_LABELS, json!(labels), span)
         .flags(flag)
         .update(place.cluster("update").with_word(all))
-        .others(sets::resource_labels::OTHERS_OF_CLUSTER)
+        .others("their_labels")
 }
 
 fn first_pool(cluster: Checked<'_>, place: Place<'_>) -> Resource {

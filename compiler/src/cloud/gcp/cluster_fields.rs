@@ -2,7 +2,6 @@
 //!
 //! `gcloud container clusters update` takes exactly one setting a call, so each field has its own command.
 
-use super::sets::resource_labels;
 use crate::plan::{Change, FieldKind};
 
 const UPDATE_HELP: &str = "gcloud container clusters update --help, Google Cloud SDK 528.0.0";
@@ -81,7 +80,7 @@ pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {
 
 pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
     name: "resource labels",
-    read: resource_labels::READ_OF_CLUSTER,
+    read: "our_labels",
     create: Some("--labels"),
     change: Change::InPlace,
     source: UPDATE_HELP,

@@ -35,7 +35,7 @@ pub(super) fn is_memory(key: &str) -> bool {
     key.starts_with(RESOURCE_LABELS)
 }
 
-/// Thirty bits of a key, as six letters and digits. `sets.rs` has the same in jq, which reckons exactly up to 2^53.
+/// Thirty bits of a key, as six letters and digits. `labels.jq` has the same, which reckons exactly up to 2^53.
 fn mark(key: &str) -> String {
     const PRIME: u64 = 1_073_741_789;
     const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";

@@ -16,7 +16,6 @@ pub mod partitions;
 mod place;
 mod pool;
 mod rules;
-mod sets;
 mod setting;
 mod taints;
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::plan::{Change, Command, Field, FieldKind, Observe, Resource, Resource
 pub(super) static NODE: ResourceKind = ResourceKind {
     name: "node",
     fields: &[LABELS, TAINTS],
+    definitions: "",
 };
 
 /// gpuc's labels. The pool's and the owner's are gpuc's wherever they are; others are where the annotation says so.

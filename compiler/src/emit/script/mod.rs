@@ -12,6 +12,8 @@ mod resource;
 mod teardown;
 mod verify;
 
+use std::collections::BTreeMap;
+
 use super::{GENERATED, name, yaml_file};
 use crate::plan::{Command, Contents, File, IdentityCheck, Plan, Provisioning};
 use crate::shell::{is_unseen, quote};
@@ -38,6 +40,11 @@ pub(super) fn emit(plan: &Plan, tree: &mut Tree) {
     }
     add("verify", verify::verify(plan));
     tree.add("cloud/lib.sh", format!("{GENERATED}{LIBRARY}"));
+    let kinds = provisioning.resources.iter().map(|resource| resource.kind);
+    let definitions: BTreeMap<_, _> = kinds.filter_map(resource::definitions).collect();
+    for (name, text) in definitions {
+        tree.add(format!("cloud/{name}"), format!("{GENERATED}{text}"));
+    }
     for file in &provisioning.files {
         add_file(file, tree);
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::command::{call, lines, observed, program};
 use super::{flags, head, one_line, preconditions};
 use crate::emit::name;
-use crate::plan::{Change, ComesWith, Command, Field, Provisioning, Resource, Word};
+use crate::plan::{Change, ComesWith, Command, Field, Provisioning, Resource, ResourceKind, Word};
 use crate::shell::quote;
 
 /// The scripts by name, in the order they are first named.
@@ -59,8 +59,19 @@ pub(super) fn observe(resource: &Resource) -> String {
 }
 
 fn look(resource: &Resource) -> String {
-    let fields = resource.fields.iter().map(field);
-    observe(resource) + &fields.collect::<String>()
+    let mut text = String::new();
+    if let Some((file, _)) = definitions(resource.kind) {
+        text += &lines(2, &[vec!["define".to_owned(), quote(&file)]]);
+    }
+    text += &observe(resource);
+    text.extend(resource.fields.iter().map(field));
+    text
+}
+
+/// The file with the definitions of a kind of resource, and what is in it.
+pub(super) fn definitions(kind: &ResourceKind) -> Option<(String, &'static str)> {
+    let name = name::part(&kind.name.to_lowercase().replace(' ', "-"));
+    (!kind.definitions.is_empty()).then(|| (format!("{name}.jq"), kind.definitions))
 }
 
 fn field(field: &Field) -> String {

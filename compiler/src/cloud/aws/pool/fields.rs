@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::commands::Target;
 use super::super::node_group::{NodeGroup, api_effect_name};
-use super::super::{memory, sets, tags};
+use super::super::{memory, tags};
 use super::kinds::{
     CAPACITY, DISK, EFA, IMAGE, IMAGE_VERSION, LABELS, MACHINE, MAX_PODS, PLACE, PLACEMENT_GROUP,
     RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
@@ -121,11 +121,10 @@ fn changeable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     all_tags.extend(memory::of_group(group));
     let want_tags = json!(tags::values(&all_tags));
     let arn = ".nodegroup.nodegroupArn";
-    let update_tags = tags::update(&want_tags, arn, sets::tags::group::LEFT, &target.region);
+    let update_tags = tags::update(&want_tags, arn, "tags_left", &target.region);
     let template = tags::template(group);
     let want_template = json!(tags::values(&template));
-    let left = sets::template::LEFT;
-    let mut update_template = tags::update(&want_template, arn, left, &target.region);
+    let mut update_template = tags::update(&want_template, arn, "template_left", &target.region);
     let scaling = tags::update_scaling_group(&want_template, &target.region);
     update_template.extend(scaling);
 
@@ -138,19 +137,19 @@ fn changeable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
             field(
                 &LABELS,
                 Value::Object(labels),
-                change("--labels", observed(sets::labels::DELTA)),
+                change("--labels", observed("labels_change")),
                 own("a pool's labels"),
             ),
-            sets::labels::OTHERS,
+            "their_labels",
         ),
         shared(
             field(
                 &TAINTS,
                 json!(taints),
-                change("--taints", observed(sets::taints::DELTA)),
+                change("--taints", observed("taints_change")),
                 Origin::made(taint_spans, Because::Written),
             ),
-            sets::taints::OTHERS,
+            "their_taints",
         ),
         shared(
             field(
@@ -162,7 +161,7 @@ fn changeable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
                     "the Cluster Autoscaler must know a node before there is one",
                 ),
             ),
-            sets::template::OTHERS,
+            "their_template",
         ),
         shared(
             field(
@@ -171,7 +170,7 @@ fn changeable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
                 update_tags,
                 own("the pool's tags and the cluster's, and what gpuc remembers in tags"),
             ),
-            sets::tags::group::OTHERS,
+            "their_tags",
         ),
         field(
             &UPGRADE,

@@ -1,6 +1,5 @@
 //! The fields of a managed node group, and what becomes of a change of each.
 
-use super::super::sets::{labels, tags, taints, template};
 use crate::plan::{Change, FieldKind, ResourceKind};
 
 /// A managed node group.
@@ -25,6 +24,7 @@ pub(in super::super) static KIND: ResourceKind = ResourceKind {
         SIZE,
         VERSION,
     ],
+    definitions: include_str!("../node_group.jq"),
 };
 
 const EKS_API: &str = "botocore 1.43.11, eks UpdateNodegroupConfig and UpdateNodegroupVersion; aws-cli 1.45.11 refuses the flag, tried 2026-11-21";
@@ -133,7 +133,7 @@ pub(super) const IMAGE_VERSION: FieldKind = FieldKind {
 
 pub(super) const LABELS: FieldKind = FieldKind {
     name: "labels",
-    read: labels::READ,
+    read: "our_labels",
     create: None,
     change: Change::InPlace,
     source: EKS_API,
@@ -141,7 +141,7 @@ pub(super) const LABELS: FieldKind = FieldKind {
 
 pub(super) const TAINTS: FieldKind = FieldKind {
     name: "taints",
-    read: taints::READ,
+    read: "our_taints",
     create: None,
     change: Change::InPlace,
     source: EKS_API,
@@ -149,7 +149,7 @@ pub(super) const TAINTS: FieldKind = FieldKind {
 
 pub(super) const TAGS: FieldKind = FieldKind {
     name: "tags",
-    read: tags::group::READ,
+    read: "our_tags",
     create: None,
     change: Change::InPlace,
     source: "botocore 1.43.11, eks TagResource and UntagResource, 2026-11-21",
@@ -157,7 +157,7 @@ pub(super) const TAGS: FieldKind = FieldKind {
 
 pub(super) const TEMPLATE: FieldKind = FieldKind {
     name: "the autoscaler's picture of a node",
-    read: template::READ,
+    read: "our_template",
     create: None,
     change: Change::InPlace,
     source: "kubernetes/autoscaler:cluster-autoscaler/cloudprovider/aws/aws_manager.go @55c37cd5, 2026-08-22",

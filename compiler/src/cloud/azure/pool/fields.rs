@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{SPOT, mig, sets};
+use super::super::{SPOT, memory, mig};
 use super::Settings;
 use super::kinds::{
     AUTOSCALING, DISK, DRIVER, EVICTION, LABELS, MAX_PODS, MAX_PRICE, MIG, MODE, NODES, OS_SKU,
@@ -91,36 +91,28 @@ impl Settings<'_> {
     /// what it has not removed yet.
     fn whole_sets(&self) -> [Field; 3] {
         let (labels, taints) = (self.labels(), self.taints());
-        let tags = sets::tags_of_pool(self.tags(), &labels, &taints);
+        let tags = memory::tags_of_pool(self.tags(), &labels, &taints);
         let words = |program: &str| Word::ObservedWords(program.to_owned());
         let mut set_labels = self
             .update()
             .with(["--labels"])
-            .with_word(words(sets::labels::ALL));
-        let mut all_taints = sets::taints::ALL;
+            .with_word(words("all_labels"));
+        let mut all_taints = r#"all_taints | join(",")"#.to_owned();
         if self.spot().is_some() {
             set_labels = set_labels.with([format!("{SPOT}=spot")]);
-            all_taints = sets::taints::ALL_ON_SPOT;
+            all_taints = format!(r#"all_taints + ["{SPOT}=spot:NoSchedule"] | join(",")"#);
         }
         let set_taints = self.update().with(["--node-taints"]);
-        let set_taints = set_taints.with_word(Word::Observed(all_taints.to_owned()));
-        let set_tags = self
-            .update()
-            .with(["--tags"])
-            .with_word(words(sets::tags::ALL));
+        let set_taints = set_taints.with_word(Word::Observed(all_taints));
+        let set_tags = self.update().with(["--tags"]).with_word(words("all_tags"));
         let shared = |kind, want, update, others| Field {
             others: Some(others),
             ..self.changed(kind, want, update)
         };
         [
-            shared(
-                &LABELS,
-                Value::Object(labels),
-                set_labels,
-                sets::labels::OTHERS,
-            ),
-            shared(&TAINTS, json!(taints), set_taints, sets::taints::OTHERS),
-            shared(&TAGS, Value::Object(tags), set_tags, sets::tags::OTHERS),
+            shared(&LABELS, Value::Object(labels), set_labels, "their_labels"),
+            shared(&TAINTS, json!(taints), set_taints, "their_taints"),
+            shared(&TAGS, Value::Object(tags), set_tags, "their_tags"),
         ]
     }
 

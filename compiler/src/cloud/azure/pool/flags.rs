@@ -1,6 +1,6 @@
 //! The flags that make a pool.
 
-use super::super::{mig, sets};
+use super::super::{memory, mig};
 use super::{Settings, pairs};
 
 impl Settings<'_> {
@@ -48,7 +48,7 @@ impl Settings<'_> {
         if !taints.is_empty() {
             flags.push(("--node-taints", vec![taints.join(",")]));
         }
-        let tags = sets::tags_of_pool(self.tags(), &self.labels(), &taints);
+        let tags = memory::tags_of_pool(self.tags(), &self.labels(), &taints);
         if !tags.is_empty() {
             flags.push(("--tags", pairs(&tags)));
         }

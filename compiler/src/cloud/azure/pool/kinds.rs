@@ -1,6 +1,5 @@
 //! The fields of a node pool, and what becomes of a change of each.
 
-use super::super::sets::{labels, tags, taints};
 use crate::plan::{Change, FieldKind, ResourceKind};
 
 /// A node pool of AKS.
@@ -30,6 +29,7 @@ pub(in super::super) static POOL: ResourceKind = ResourceKind {
         MAX_SURGE,
         MAX_UNAVAILABLE,
     ],
+    definitions: concat!(include_str!("../tags.jq"), include_str!("sets.jq")),
 };
 
 const DOCS: &str = "MicrosoftDocs/azure-aks-docs articles/aks/create-node-pools.md@fb060abe";
@@ -185,21 +185,21 @@ pub(super) const NODES: FieldKind = FieldKind {
 };
 pub(super) const LABELS: FieldKind = FieldKind {
     name: "labels",
-    read: labels::READ,
+    read: "our_labels",
     create: Some("--labels"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md@fb060abe",
 };
 pub(super) const TAINTS: FieldKind = FieldKind {
     name: "taints",
-    read: taints::READ,
+    read: "our_taints",
     create: Some("--node-taints"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-node-taints.md@fb060abe; Azure/AKS#2934",
 };
 pub(super) const TAGS: FieldKind = FieldKind {
     name: "tags",
-    read: tags::READ,
+    read: "our_tags_spelled",
     create: Some("--tags"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",

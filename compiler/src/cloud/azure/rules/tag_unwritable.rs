@@ -3,7 +3,7 @@
 use gpuc_schema::Spanned;
 use std::collections::BTreeMap;
 
-use super::super::{section, sets};
+use super::super::{memory, section};
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
@@ -106,7 +106,7 @@ fn fault(name: &str, value: &str) -> Option<&'static str> {
         Some("has a name with one of `<>%&\\?/=`")
     } else if name.starts_with(['-', '@']) {
         Some("begins with a character that `az` takes for something else")
-    } else if sets::is_memory(name) {
+    } else if memory::is_memory(name) {
         Some("is one in which gpuc remembers what it set")
     } else if value.chars().count() > 256 {
         Some("has a value of more than 256 characters")

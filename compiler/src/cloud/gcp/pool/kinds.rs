@@ -2,7 +2,6 @@
 //!
 //! `gcloud container node-pools update` takes exactly one group of settings a call, so each field has its own command.
 
-use super::super::sets::{labels, resource_labels, taints};
 use crate::plan::{Change, FieldKind};
 
 const UPDATE_HELP: &str = "gcloud container node-pools update --help, Google Cloud SDK 528.0.0";
@@ -155,7 +154,7 @@ pub(super) const WORKLOAD_METADATA: FieldKind = FieldKind {
 
 pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
     name: "resource labels",
-    read: resource_labels::READ_OF_POOL,
+    read: "our_resource_labels_or_wanted",
     create: Some("--labels"),
     change: ROLLS,
     source: UPDATE_HELP,
@@ -173,7 +172,7 @@ pub(super) const AUTOSCALING: FieldKind = FieldKind {
 
 pub(super) const LABELS: FieldKind = FieldKind {
     name: "node labels",
-    read: labels::READ,
+    read: "our_labels",
     create: Some("--node-labels"),
     change: Change::InPlace,
     source: UPDATE_HELP,
@@ -181,7 +180,7 @@ pub(super) const LABELS: FieldKind = FieldKind {
 
 pub(super) const TAINTS: FieldKind = FieldKind {
     name: "taints",
-    read: taints::READ,
+    read: "our_taints",
     create: Some("--node-taints"),
     change: Change::InPlace,
     source: UPDATE_HELP,

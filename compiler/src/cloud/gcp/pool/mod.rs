@@ -16,6 +16,7 @@ use crate::plan::{Command, Observe, Resource, ResourceKind};
 pub(super) static POOL: ResourceKind = ResourceKind {
     name: "GKE node pool",
     fields: kinds::FIELDS,
+    definitions: concat!(include_str!("../labels.jq"), include_str!("sets.jq")),
 };
 
 /// A pool to make.

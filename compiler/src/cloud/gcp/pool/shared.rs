@@ -7,7 +7,7 @@ use gpuc_schema::config::TaintEffect;
 use serde_json::{Map, Value, json};
 
 use super::super::setting::Setting;
-use super::super::{memory, section, sets, taints};
+use super::super::{memory, section, taints};
 use super::{Lowering, kinds};
 use crate::model::{PoolTaint, SetBy};
 use crate::plan::Word;
@@ -31,11 +31,11 @@ impl Lowering<'_> {
             .chain(memory::of_resource_labels(written.keys().copied()))
             .collect();
         let flag = (!labels.is_empty()).then(|| format!("--labels={}", pairs(&labels)));
-        let all = Word::Observed(sets::resource_labels::ALL_OF_POOL.to_owned());
+        let all = Word::Observed("all_resource_labels".to_owned());
         Setting::new(&kinds::RESOURCE_LABELS, map(labels), span)
             .flags(flag)
             .update(self.update([]).with_word(all))
-            .others(sets::resource_labels::OTHERS_OF_POOL)
+            .others("their_resource_labels")
     }
 
     /// The labels of nodes, and among them what remembers these and the taints.
@@ -47,11 +47,11 @@ impl Lowering<'_> {
         let labels = labels.map(|label| (label.key.clone(), label.value.clone()));
         let labels: Vec<_> = labels.chain(memory).collect();
         let flag = format!("--node-labels={}", pairs(&labels));
-        let all = Word::Observed(sets::labels::ALL.to_owned());
+        let all = Word::Observed("all_labels".to_owned());
         Setting::new(&kinds::LABELS, map(labels), self.pool.name.span)
             .flag(flag)
             .update(self.update([]).with_word(all))
-            .others(sets::labels::OTHERS)
+            .others("their_labels")
     }
 
     /// An update replaces the whole set, so it names the taints too that GKE sets by itself.
@@ -63,12 +63,11 @@ impl Lowering<'_> {
         let words: Vec<_> = own.iter().map(|taint| written(taint)).collect();
         let create = (!own.is_empty()).then(|| format!("--node-taints={}", words.join(",")));
         let automatic: Vec<_> = taints::automatic(self.pool).iter().map(shown).collect();
-        let (theirs, flag) = (sets::taints::THEIRS, sets::taints::FLAG);
-        let all = format!("({theirs}) + $want + {} | {flag}", json!(automatic));
+        let all = format!("all_taints({})", json!(automatic));
         Setting::new(&kinds::TAINTS, json!(want), span)
             .flags(create)
             .update(self.update([]).with_word(Word::Observed(all)))
-            .others(sets::taints::OTHERS)
+            .others("their_taints")
     }
 
     /// The taints that gpuc sets and GKE does not by itself, by key and effect.

@@ -74,6 +74,7 @@ const IMAGE: FieldKind = FieldKind {
 static POOL: ResourceKind = ResourceKind {
     name: "pool",
     fields: &[SIZE, LABELS, IMAGE],
+    definitions: "# What a pool is called.\ndef b: {b: \"?\"};\n",
 };
 
 /// A text that breaks out of quotes and comments that are not right.
@@ -92,7 +93,7 @@ fn pool(name: &str, script: &str) -> Resource {
     };
     let set = |key: &str, value: &str| cloud(&["set", name, key, value]);
     // What is there stays beside what is wanted, so that the command depends on both.
-    let computed = r#"{b: "?"} + (.labels // {}) + $want | del(.gone) | tojson"#;
+    let computed = r#"b + (.labels // {}) + $want | del(.gone) | tojson"#;
     let labels_update = cloud(&["set", name, "labels"]).with_word(Word::Observed(computed.into()));
     Resource {
         kind: &POOL,

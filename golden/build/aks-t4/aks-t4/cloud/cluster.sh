@@ -39,6 +39,7 @@ make_1() {
 }
 
 look_2() {
+  define aks-cluster.jq
   observe 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
     az aks show \
     --subscription 00000000-1111-2222-3333-444444444444 \
@@ -64,10 +65,7 @@ look_2() {
     '[(.sku.tier // "Free" | ascii_downcase), .supportPlan // "KubernetesOfficial"]'
   field 'OIDC issuer' changes '' true '.oidcIssuerProfile.enabled // false'
   field 'workload identity' changes '' true '.securityProfile.workloadIdentity.enabled // false'
-  field tags changes '' \
-    '{}' \
-    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-tags(-[0-9]+)?$")).value | split("/")[]]) as $marks | def ours: ascii_downcase | test("^gpuc-(labels|taints|tags)(-[0-9]+)?$") or IN($want | keys[] | ascii_downcase) or IN($marks[] | ascii_downcase); .tags // {} | with_entries(select(.key | ours) | (.key | ascii_downcase) as $key | .key = (first($want | keys[] | select(ascii_downcase == $key)) // .key))' \
-    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-tags(-[0-9]+)?$")).value | split("/")[]]) as $marks | def ours: ascii_downcase | test("^gpuc-(labels|taints|tags)(-[0-9]+)?$") or IN($want | keys[] | ascii_downcase) or IN($marks[] | ascii_downcase); .tags // {} | [keys[] | select(ours or (ascii_downcase | startswith("aks-managed-")) | not)]'
+  field tags changes '' '{}' our_tags_spelled their_tags
 }
 
 make_2() {
@@ -134,9 +132,7 @@ make_2() {
   fi
   if differs tags; then
     local observed_1
-    observed_1=$(observed \
-      '{}' \
-      '(([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-tags(-[0-9]+)?$")).value | split("/")[]]) as $marks | def ours: ascii_downcase | test("^gpuc-(labels|taints|tags)(-[0-9]+)?$") or IN($want | keys[] | ascii_downcase) or IN($marks[] | ascii_downcase); .tags // {} | with_entries(select(.key | ours | not) | if .key | test("^[-@]|=") then error("az cannot write the tag \(.key), which others set: rename it, or remove it") else . end) + $want | to_entries | map("\(.key)=\(.value)") | if . == [] then [""] else . end) | @sh')
+    observed_1=$(observed '{}' '(all_tags) | @sh')
     local -a words_1
     eval "words_1=($observed_1)"
     run az aks update \

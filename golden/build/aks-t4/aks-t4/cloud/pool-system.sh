@@ -18,6 +18,7 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   --output tsv
 
 look_1() {
+  define aks-node-pool.jq
   observe 'AKS node pool system' '\((Resource(Group)?)?NotFound\)' \
     az aks nodepool show \
     --subscription 00000000-1111-2222-3333-444444444444 \
@@ -56,18 +57,9 @@ look_1() {
     '{"enabled":false}' \
     'if .enableAutoScaling then {enabled: true, min: .minCount, max: .maxCount} else {enabled: false} end'
   field nodes changes '' 2 .count
-  field labels changes '' \
-    '{"gpuc.dev/pool":"system"}' \
-    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-labels(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodeLabels // {} | with_entries(select(.key | startswith("kubernetes.azure.com/") | not)) | with_entries(select(.key | ours))' \
-    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-labels(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodeLabels // {} | with_entries(select(.key | startswith("kubernetes.azure.com/") | not)) | [keys[] | select(ours | not)]'
-  field taints changes '' \
-    '[]' \
-    'def id: split(":") as [$rest, $effect] | "\($rest | split("=")[0]):\($effect)"; ([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-taints(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodeTaints // [] | map(select(startswith("kubernetes.azure.com/") | not)) | map(select(id | ours)) | sort' \
-    'def id: split(":") as [$rest, $effect] | "\($rest | split("=")[0]):\($effect)"; ([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-taints(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodeTaints // [] | map(select(startswith("kubernetes.azure.com/") | not)) | map(select(id | ours | not))'
-  field tags changes '' \
-    '{}' \
-    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-tags(-[0-9]+)?$")).value | split("/")[]]) as $marks | def ours: ascii_downcase | test("^gpuc-(labels|taints|tags)(-[0-9]+)?$") or IN($want | keys[] | ascii_downcase) or IN($marks[] | ascii_downcase); .tags // {} | with_entries(select(.key | ours) | (.key | ascii_downcase) as $key | .key = (first($want | keys[] | select(ascii_downcase == $key)) // .key))' \
-    '([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-tags(-[0-9]+)?$")).value | split("/")[]]) as $marks | def ours: ascii_downcase | test("^gpuc-(labels|taints|tags)(-[0-9]+)?$") or IN($want | keys[] | ascii_downcase) or IN($marks[] | ascii_downcase); .tags // {} | [keys[] | select(ours or (ascii_downcase | startswith("aks-managed-")) | not)]'
+  field labels changes '' '{"gpuc.dev/pool":"system"}' our_labels their_labels
+  field taints changes '' '[]' our_taints their_taints
+  field tags changes '' '{}' our_tags_spelled their_tags
 }
 
 make_1() {
@@ -144,9 +136,7 @@ make_1() {
   fi
   if differs labels; then
     local observed_1
-    observed_1=$(observed \
-      '{"gpuc.dev/pool":"system"}' \
-      '(([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-labels(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodeLabels // {} | with_entries(select(.key | startswith("kubernetes.azure.com/") | not)) | with_entries(select(.key | ours | not)) + $want | to_entries | map("\(.key)=\(.value)")) | @sh')
+    observed_1=$(observed '{"gpuc.dev/pool":"system"}' '(all_labels) | @sh')
     local -a words_1
     eval "words_1=($observed_1)"
     run az aks nodepool update \
@@ -159,9 +149,7 @@ make_1() {
   fi
   if differs taints; then
     local observed_1
-    observed_1=$(observed \
-      '[]' \
-      'def id: split(":") as [$rest, $effect] | "\($rest | split("=")[0]):\($effect)"; ([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-taints(-[0-9]+)?$")).value | split(",")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodeTaints // [] | map(select(startswith("kubernetes.azure.com/") | not)) | map(select(id | ours | not) | if test("=[^:]") then . else error("az cannot write the taint \(.), which others set: give it a value, or remove it") end) + $want | join(",")')
+    observed_1=$(observed '[]' 'all_taints | join(",")')
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
@@ -172,9 +160,7 @@ make_1() {
   fi
   if differs tags; then
     local observed_1
-    observed_1=$(observed \
-      '{}' \
-      '(([.tags // {} | to_entries[] | select(.key | test("^(?i)gpuc-tags(-[0-9]+)?$")).value | split("/")[]]) as $marks | def ours: ascii_downcase | test("^gpuc-(labels|taints|tags)(-[0-9]+)?$") or IN($want | keys[] | ascii_downcase) or IN($marks[] | ascii_downcase); .tags // {} | with_entries(select(.key | ours | not) | if .key | test("^[-@]|=") then error("az cannot write the tag \(.key), which others set: rename it, or remove it") else . end) + $want | to_entries | map("\(.key)=\(.value)") | if . == [] then [""] else . end) | @sh')
+    observed_1=$(observed '{}' '(all_tags) | @sh')
     local -a words_1
     eval "words_1=($observed_1)"
     run az aks nodepool update \

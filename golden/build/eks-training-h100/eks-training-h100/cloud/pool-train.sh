@@ -18,6 +18,7 @@ identity 'AWS account' 123456789012 \
   --output text
 
 look_1() {
+  define eks-node-group.jq
   observe 'EKS node group train' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -56,20 +57,17 @@ look_1() {
     '.nodegroup.tags["gpuc.dev/max-pods"] // ""'
   field labels changes '' \
     '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train"}' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodegroup.labels // {} | with_entries(select(.key | ours))' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); [.nodegroup.labels // {} | keys[] | select(ours or test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not)]'
+    our_labels \
+    their_labels
   field taints changes '' \
     '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NO_SCHEDULE"},{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}]' \
-    'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | map(select(id | ours) | {key, value: (.value // ""), effect}) | sort_by([.key, .effect])' \
-    'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | map(id | select(ours | not))'
-  field 'the autoscaler'\''s picture of a node' changes '' \
-    '{}' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | with_entries(select(.key | ours))' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours | not)]'
+    our_taints \
+    their_taints
+  field 'the autoscaler'\''s picture of a node' changes '' '{}' our_template their_template
   field tags changes '' \
     '{"gpuc.dev/tags":"team","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","team":"platform"}' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | ours))' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | [keys[] | select(ours or test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)]'
+    our_tags \
+    their_tags
   field 'nodes that may be missing during an upgrade' changes '' \
     '{"maxUnavailable":1}' \
     '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))'
@@ -99,7 +97,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train"}' \
-      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); {addOrUpdateLabels: $want, removeLabels: ([.nodegroup.labels // {} | keys[] | select(ours)] - ($want | keys))}')
+      labels_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
@@ -114,7 +112,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NO_SCHEDULE"},{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}]' \
-      'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | {addOrUpdateTaints: $want, removeTaints: map(select(id | ours and (IN($want[] | id) | not)) | {key, value: (.value // ""), effect})}')
+      taints_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
@@ -129,17 +127,13 @@ make_1() {
     local observed_1
     observed_1=$(observed '{}' .nodegroup.nodegroupArn)
     local observed_2
-    observed_2=$(observed \
-      '{}' \
-      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+    observed_2=$(observed '{}' template_left)
     [ "$observed_2" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_1" \
       --tag-keys "$observed_2"
     local observed_3
-    observed_3=$(observed \
-      '{}' \
-      '(.nodegroup.resources.autoScalingGroups | map(.name)) as $groups | ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours)] - ($want | keys) | [.[] as $key | $groups[] | {ResourceId: ., ResourceType: "auto-scaling-group", Key: $key}] | if . == [] then null else . end')
+    observed_3=$(observed '{}' template_left_on_scaling_groups)
     [ "$observed_3" = null ] || run aws autoscaling delete-tags \
       --region us-east-1 \
       --tags "$observed_3"
@@ -161,7 +155,7 @@ make_1() {
     local observed_3
     observed_3=$(observed \
       '{"gpuc.dev/tags":"team","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","team":"platform"}' \
-      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+      tags_left)
     [ "$observed_3" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_2" \

@@ -18,6 +18,7 @@ identity 'AWS account' 123456789012 \
   --output text
 
 look_1() {
+  define eks-node-group.jq
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -54,22 +55,13 @@ look_1() {
     'the kubelet'\''s settings stand in the launch template that eksctl makes once' \
     '""' \
     '.nodegroup.tags["gpuc.dev/max-pods"] // ""'
-  field labels changes '' \
-    '{"gpuc.dev/pool":"system"}' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodegroup.labels // {} | with_entries(select(.key | ours))' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); [.nodegroup.labels // {} | keys[] | select(ours or test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not)]'
-  field taints changes '' \
-    '[]' \
-    'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | map(select(id | ours) | {key, value: (.value // ""), effect}) | sort_by([.key, .effect])' \
-    'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | map(id | select(ours | not))'
+  field labels changes '' '{"gpuc.dev/pool":"system"}' our_labels their_labels
+  field taints changes '' '[]' our_taints their_taints
   field 'the autoscaler'\''s picture of a node' changes '' \
     '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"system"}' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | with_entries(select(.key | ours))' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours | not)]'
-  field tags changes '' \
-    '{}' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | ours))' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | [keys[] | select(ours or test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)]'
+    our_template \
+    their_template
+  field tags changes '' '{}' our_tags their_tags
   field 'nodes that may be missing during an upgrade' changes '' \
     '{"maxUnavailable":1}' \
     '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))'
@@ -97,9 +89,7 @@ make_1() {
   fi
   if differs labels; then
     local observed_1
-    observed_1=$(observed \
-      '{"gpuc.dev/pool":"system"}' \
-      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); {addOrUpdateLabels: $want, removeLabels: ([.nodegroup.labels // {} | keys[] | select(ours)] - ($want | keys))}')
+    observed_1=$(observed '{"gpuc.dev/pool":"system"}' labels_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
@@ -112,9 +102,7 @@ make_1() {
   fi
   if differs taints; then
     local observed_1
-    observed_1=$(observed \
-      '[]' \
-      'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | {addOrUpdateTaints: $want, removeTaints: map(select(id | ours and (IN($want[] | id) | not)) | {key, value: (.value // ""), effect})}')
+    observed_1=$(observed '[]' taints_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
@@ -141,7 +129,7 @@ make_1() {
     local observed_3
     observed_3=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"system"}' \
-      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+      template_left)
     [ "$observed_3" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_2" \
@@ -149,12 +137,12 @@ make_1() {
     local observed_4
     observed_4=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"system"}' \
-      '[.nodegroup.resources.autoScalingGroups[].name as $group | $want | to_entries[] | {ResourceId: $group, ResourceType: "auto-scaling-group", Key: .key, Value: .value, PropagateAtLaunch: false}]')
+      template_of_scaling_groups)
     run aws autoscaling create-or-update-tags --region us-east-1 --tags "$observed_4"
     local observed_5
     observed_5=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"system"}' \
-      '(.nodegroup.resources.autoScalingGroups | map(.name)) as $groups | ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours)] - ($want | keys) | [.[] as $key | $groups[] | {ResourceId: ., ResourceType: "auto-scaling-group", Key: $key}] | if . == [] then null else . end')
+      template_left_on_scaling_groups)
     [ "$observed_5" = null ] || run aws autoscaling delete-tags \
       --region us-east-1 \
       --tags "$observed_5"
@@ -163,9 +151,7 @@ make_1() {
     local observed_1
     observed_1=$(observed '{}' .nodegroup.nodegroupArn)
     local observed_2
-    observed_2=$(observed \
-      '{}' \
-      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+    observed_2=$(observed '{}' tags_left)
     [ "$observed_2" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_1" \

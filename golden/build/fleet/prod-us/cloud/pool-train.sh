@@ -18,6 +18,7 @@ identity 'AWS account' 123456789012 \
   --output text
 
 look_1() {
+  define eks-node-group.jq
   observe 'EKS node group train' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -56,20 +57,20 @@ look_1() {
     '.nodegroup.tags["gpuc.dev/max-pods"] // ""'
   field labels changes '' \
     '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train","k8s.amazonaws.com/accelerator":"h100-sxm5-80gb"}' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); .nodegroup.labels // {} | with_entries(select(.key | ours))' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); [.nodegroup.labels // {} | keys[] | select(ours or test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not)]'
+    our_labels \
+    their_labels
   field taints changes '' \
     '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NO_SCHEDULE"}]' \
-    'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | map(select(id | ours) | {key, value: (.value // ""), effect}) | sort_by([.key, .effect])' \
-    'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | map(id | select(ours | not))'
+    our_taints \
+    their_taints
   field 'the autoscaler'\''s picture of a node' changes '' \
     '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/dedicated-to":"research","k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"train","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"h100-sxm5-80gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"8","k8s.io/cluster-autoscaler/node-template/resources/vpc.amazonaws.com/efa":"32","k8s.io/cluster-autoscaler/node-template/taint/gpuc.dev/dedicated-to":"research:NoSchedule"}' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | with_entries(select(.key | ours))' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours | not)]'
+    our_template \
+    their_template
   field tags changes '' \
     '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu resources/vpc.amazonaws.com/efa"}' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | ours))' \
-    '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | [keys[] | select(ours or test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)]'
+    our_tags \
+    their_tags
   field 'nodes that may be missing during an upgrade' changes '' \
     '{"maxUnavailable":1}' \
     '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))'
@@ -99,7 +100,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train","k8s.amazonaws.com/accelerator":"h100-sxm5-80gb"}' \
-      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or IN($marks[]); {addOrUpdateLabels: $want, removeLabels: ([.nodegroup.labels // {} | keys[] | select(ours)] - ($want | keys))}')
+      labels_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
@@ -114,7 +115,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NO_SCHEDULE"}]' \
-      'def id: "\(.key):\(.effect)"; ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or IN($marks[]); .nodegroup.taints // [] | {addOrUpdateTaints: $want, removeTaints: map(select(id | ours and (IN($want[] | id) | not)) | {key, value: (.value // ""), effect})}')
+      taints_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
@@ -142,7 +143,7 @@ make_1() {
     local observed_3
     observed_3=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/dedicated-to":"research","k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"train","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"h100-sxm5-80gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"8","k8s.io/cluster-autoscaler/node-template/resources/vpc.amazonaws.com/efa":"32","k8s.io/cluster-autoscaler/node-template/taint/gpuc.dev/dedicated-to":"research:NoSchedule"}' \
-      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+      template_left)
     [ "$observed_3" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_2" \
@@ -150,12 +151,12 @@ make_1() {
     local observed_4
     observed_4=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/dedicated-to":"research","k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"train","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"h100-sxm5-80gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"8","k8s.io/cluster-autoscaler/node-template/resources/vpc.amazonaws.com/efa":"32","k8s.io/cluster-autoscaler/node-template/taint/gpuc.dev/dedicated-to":"research:NoSchedule"}' \
-      '[.nodegroup.resources.autoScalingGroups[].name as $group | $want | to_entries[] | {ResourceId: $group, ResourceType: "auto-scaling-group", Key: .key, Value: .value, PropagateAtLaunch: false}]')
+      template_of_scaling_groups)
     run aws autoscaling create-or-update-tags --region us-east-1 --tags "$observed_4"
     local observed_5
     observed_5=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/dedicated-to":"research","k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"train","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"h100-sxm5-80gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"8","k8s.io/cluster-autoscaler/node-template/resources/vpc.amazonaws.com/efa":"32","k8s.io/cluster-autoscaler/node-template/taint/gpuc.dev/dedicated-to":"research:NoSchedule"}' \
-      '(.nodegroup.resources.autoScalingGroups | map(.name)) as $groups | ([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/template(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: IN($want | keys[]) or (ltrimstr("k8s.io/cluster-autoscaler/node-template/") | test("^(label|taint)/gpuc[.]dev/") or IN($marks[])); .nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | [keys[] | select(ours)] - ($want | keys) | [.[] as $key | $groups[] | {ResourceId: ., ResourceType: "auto-scaling-group", Key: $key}] | if . == [] then null else . end')
+      template_left_on_scaling_groups)
     [ "$observed_5" = null ] || run aws autoscaling delete-tags \
       --region us-east-1 \
       --tags "$observed_5"
@@ -177,7 +178,7 @@ make_1() {
     local observed_3
     observed_3=$(observed \
       '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu resources/vpc.amazonaws.com/efa"}' \
-      '([.nodegroup.tags // {} | to_entries[] | select(.key | test("^gpuc[.]dev/tags(-[0-9]+)?$")).value | split(" ")[]]) as $marks | def ours: test("^gpuc[.]dev/(labels|taints|tags|template)(-[0-9]+)?$") or IN($want | keys[]) or (split("=") | join("==") | split(" ") | join("=_") | IN($marks[])); .nodegroup.tags // {} | [keys[] | select(ours)] - ($want | keys) | if . == [] then null else . end')
+      tags_left)
     [ "$observed_3" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_2" \

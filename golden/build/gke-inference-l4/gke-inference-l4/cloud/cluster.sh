@@ -16,6 +16,7 @@ identity 'Google Cloud project' acme-ml-prod \
   '--format=value(projectId)'
 
 look_1() {
+  define gke-cluster.jq
   observe 'GKE cluster gke-inference-l4' 'No cluster named '\''' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \
@@ -37,8 +38,8 @@ look_1() {
     '.workloadIdentityConfig.workloadPool // null'
   field 'resource labels' changes '' \
     '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
-    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .resourceLabels // {} | with_entries(select(.key | ours))' \
-    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .resourceLabels // {} | [keys[] | select(ours or startswith("goog-") | not)]'
+    our_labels \
+    their_labels
 }
 
 make_1() {
@@ -82,9 +83,7 @@ make_1() {
   fi
   if differs 'resource labels'; then
     local observed_1
-    observed_1=$(observed \
-      '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
-      'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .resourceLabels // {} | keys as $now | with_entries(select(.key | ours | not)) + $want | if . == {} then "--remove-labels=" + ($now | join(",")) else "--update-labels=" + (to_entries | map("\(.key)=\(.value)") | join(",")) end')
+    observed_1=$(observed '{"cost-center":"inference","gpuc-labels":"bofdon"}' all_labels)
     run gcloud container clusters update gke-inference-l4 \
       --project=acme-ml-prod \
       --location=us-central1 \

@@ -16,6 +16,7 @@ identity 'Google Cloud project' acme-ml-prod \
   '--format=value(projectId)'
 
 look_1() {
+  define gke-node-pool.jq
   observe 'GKE node pool infer' 'code=404, message=Not found: ' \
     gcloud container node-pools describe infer \
     --cluster=gke-inference-l4 \
@@ -52,16 +53,13 @@ look_1() {
     '.config.workloadMetadataConfig.mode // "GCE_METADATA"'
   field 'resource labels' rolls 'GKE drains the pool'\''s nodes and makes them again' \
     '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
-    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .config.resourceLabels // {} | with_entries(select(.key | ours)) | def plain: with_entries(select(.key | startswith("gpuc-labels") | not)); if plain == ($want | plain) then $want else . end' \
-    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .config.resourceLabels // {} | [keys[] | select(ours or startswith("goog-") | not)]'
-  field taints changes '' \
-    '[]' \
-    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; def id: "\(.key):\(.effect)"; def automatic: .effect == "NO_SCHEDULE" and (.key == "kubernetes.io/arch" or (.key == "nvidia.com/gpu" and .value == "present")); ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or (mark | IN($marks[])); .config.taints // [] | map({key, value: (.value // ""), effect} | select(automatic | not)) | map(select(id | ours)) | sort_by([.key, .effect])' \
-    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; def id: "\(.key):\(.effect)"; def automatic: .effect == "NO_SCHEDULE" and (.key == "kubernetes.io/arch" or (.key == "nvidia.com/gpu" and .value == "present")); ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or (mark | IN($marks[])); .config.taints // [] | map({key, value: (.value // ""), effect} | select(automatic | not)) | map(id | select(ours | not))'
+    our_resource_labels_or_wanted \
+    their_resource_labels
+  field taints changes '' '[]' our_taints their_taints
   field 'node labels' changes '' \
     '{"gke-no-default-nvidia-gpu-device-plugin":"true","gpuc.dev/pool":"infer","gpuc.dev/labels":"vovmtr"}' \
-    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or (mark | IN($marks[])); .config.labels // {} | with_entries(select(.key | ours))' \
-    'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or (mark | IN($marks[])); .config.labels // {} | [keys[] | select(ours | not)]'
+    our_labels \
+    their_labels
   field 'upgrades and repairs by GKE' changes '' \
     '{"upgrade":true,"repair":true}' \
     '.management // {} | {upgrade: (.autoUpgrade // false), repair: (.autoRepair // false)}'
@@ -129,9 +127,7 @@ make_1() {
   fi
   if differs 'resource labels'; then
     local observed_1
-    observed_1=$(observed \
-      '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
-      'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.resourceLabels // {} | to_entries[] | select(.key | test("^gpuc-labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: test("^gpuc-labels(-[0-9]+)?$") or IN($want | keys[]) or (mark | IN($marks[])); .config.resourceLabels // {} | with_entries(select(.key | ours or startswith("goog-") | not)) + $want | "--labels=" + (to_entries | map("\(.key)=\(.value)") | join(","))')
+    observed_1=$(observed '{"cost-center":"inference","gpuc-labels":"bofdon"}' all_resource_labels)
     run gcloud container node-pools update infer \
       --cluster=gke-inference-l4 \
       --project=acme-ml-prod \
@@ -142,7 +138,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '[]' \
-      '(def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; def id: "\(.key):\(.effect)"; def automatic: .effect == "NO_SCHEDULE" and (.key == "kubernetes.io/arch" or (.key == "nvidia.com/gpu" and .value == "present")); ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/taints(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want[] | id) or (mark | IN($marks[])); .config.taints // [] | map({key, value: (.value // ""), effect} | select(automatic | not)) | map(select(id | ours | not))) + $want + [{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}] | (group_by(.key) | map(select(length > 1) | .[0].key) | .[0]) as $twice | if $twice then error("gcloud cannot write two taints with the key \($twice): remove the one that others set") else . end | {NO_SCHEDULE: "NoSchedule", PREFER_NO_SCHEDULE: "PreferNoSchedule", NO_EXECUTE: "NoExecute"} as $words | "--node-taints=" + (map("\(.key)=\(.value):\($words[.effect])") | join(","))')
+      'all_taints([{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}])')
     run gcloud container node-pools update infer \
       --cluster=gke-inference-l4 \
       --project=acme-ml-prod \
@@ -153,7 +149,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '{"gke-no-default-nvidia-gpu-device-plugin":"true","gpuc.dev/pool":"infer","gpuc.dev/labels":"vovmtr"}' \
-      'def mark: reduce explode[] as $c (0; (. * 257 + $c) % 1073741789) | [limit(6; recurse(. / 32 | floor)) | "abcdefghijklmnopqrstuvwxyz234567"[. % 32:. % 32 + 1]] | add; ([.config.labels // {} | to_entries[] | select(.key | test("^gpuc[.]dev/labels(-[0-9]+)?$")).value | split("-")[]]) as $marks | def ours: startswith("gpuc.dev/") or IN($want | keys[]) or (mark | IN($marks[])); .config.labels // {} | with_entries(select(.key | ours | not)) + $want | "--node-labels=" + (to_entries | map("\(.key)=\(.value)") | join(","))')
+      all_labels)
     run gcloud container node-pools update infer \
       --cluster=gke-inference-l4 \
       --project=acme-ml-prod \
