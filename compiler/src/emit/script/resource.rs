@@ -61,7 +61,8 @@ pub(super) fn observe(resource: &Resource) -> String {
 fn look(resource: &Resource) -> String {
     let mut text = String::new();
     if let Some((file, _)) = definitions(resource.kind) {
-        text += &lines(2, &[vec!["define".to_owned(), quote(&file)]]);
+        let path = format!("\"$here\"/{}", quote(&file));
+        text += &lines(2, &[vec!["define".to_owned(), path]]);
     }
     text += &observe(resource);
     text.extend(resource.fields.iter().map(field));

@@ -39,7 +39,7 @@ make_1() {
 }
 
 look_2() {
-  define aks-cluster.jq
+  define "$here"/aks-cluster.jq
   observe 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
     az aks show \
     --subscription 00000000-1111-2222-3333-444444444444 \

@@ -18,7 +18,7 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   --output tsv
 
 look_1() {
-  define aks-node-pool.jq
+  define "$here"/aks-node-pool.jq
   observe 'AKS node pool gpunodepool' '\((Resource(Group)?)?NotFound\)' \
     az aks nodepool show \
     --subscription 00000000-1111-2222-3333-444444444444 \

@@ -18,7 +18,7 @@ identity 'AWS account' 123456789012 \
   --output text
 
 look_1() {
-  define eks-cluster.jq
+  define "$here"/eks-cluster.jq
   observe 'EKS cluster prod-eu' ResourceNotFoundException \
     aws eks describe-cluster \
     --region eu-central-1 \

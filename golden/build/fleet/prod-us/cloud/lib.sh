@@ -105,7 +105,7 @@ run() {
 
 # define FILE: the file with definitions in jq for programs on the resource.
 define() {
-  defined[number]=$(cat "$here/$1")
+  defined[number]=$(cat "$1")
 }
 
 # observe NAME ABSENT COMMAND…: looks at a resource. It is not there when the command answers `null`, or fails and says

@@ -18,7 +18,7 @@ identity 'AWS account' 210987654321 \
   --output text
 
 look_1() {
-  define eks-cluster.jq
+  define "$here"/eks-cluster.jq
   observe 'EKS cluster staging' ResourceNotFoundException \
     aws eks describe-cluster \
     --region us-east-1 \

@@ -18,7 +18,7 @@ identity 'AWS account' 210987654321 \
   --output text
 
 look_1() {
-  define eks-node-group.jq
+  define "$here"/eks-node-group.jq
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \

@@ -16,7 +16,7 @@ identity 'Google Cloud project' acme-ml-prod \
   '--format=value(projectId)'
 
 look_1() {
-  define gke-cluster.jq
+  define "$here"/gke-cluster.jq
   observe 'GKE cluster gke-inference-l4' 'No cluster named '\''' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \

@@ -16,7 +16,7 @@ identity 'Google Cloud project' acme-ml-prod \
   '--format=value(projectId)'
 
 look_1() {
-  define gke-node-pool.jq
+  define "$here"/gke-node-pool.jq
   observe 'GKE node pool system' 'code=404, message=Not found: ' \
     gcloud container node-pools describe system \
     --cluster=gke-inference-l4 \
