@@ -224,7 +224,7 @@ static SHARED: Shared = Shared {
         let aks = &state["aks"];
         let pool = &aks["pools"]["infer"];
         let mut taints: Vec<_> = pool["nodeTaints"].as_array().unwrap().iter().collect();
-        taints.sort_by_key(|taint| taint.to_string());
+        taints.sort_by_key(ToString::to_string);
         json!({
             "cluster": aks["clusters"]["rich"]["tags"],
             "tags": pool["tags"], "labels": pool["nodeLabels"], "taints": taints,

@@ -93,7 +93,7 @@ fn pool(name: &str, script: &str) -> Resource {
     };
     let set = |key: &str, value: &str| cloud(&["set", name, key, value]);
     // What is there stays beside what is wanted, so that the command depends on both.
-    let computed = r#"b + (.labels // {}) + $want | del(.gone) | tojson"#;
+    let computed = "b + (.labels // {}) + $want | del(.gone) | tojson";
     let labels_update = cloud(&["set", name, "labels"]).with_word(Word::Observed(computed.into()));
     Resource {
         kind: &POOL,

@@ -12,7 +12,7 @@ fn with_labels_update(update: Vec<Command>, want: Value) -> Resource {
 
 #[test]
 fn a_command_with_nothing_to_do_is_not_run() {
-    let left = r#"(.labels // {} | keys) - ($want | keys) | if . == [] then null else . end"#;
+    let left = "(.labels // {} | keys) - ($want | keys) | if . == [] then null else . end";
     let set = Command::new(["cloud", "set", "one", "labels", r#"{"a":"1"}"#]);
     let note = Command::new(["cloud", "set", "one", "left"]);
     let note = note.with_word(Word::ObservedIfAny(left.to_owned()));
