@@ -8,6 +8,7 @@ pub mod azure;
 pub mod cpu;
 pub mod gcp;
 pub mod machine;
+mod memory;
 pub mod onprem;
 
 use std::ops::RangeInclusive;

@@ -6,6 +6,7 @@ pub mod cpu;
 mod eksctl;
 pub mod machines;
 mod mapping;
+mod memory;
 pub mod names;
 mod node_group;
 mod os;

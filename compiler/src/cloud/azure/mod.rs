@@ -3,6 +3,7 @@
 mod cluster;
 pub mod cpu;
 pub mod machines;
+mod memory;
 mod mig;
 pub mod names;
 mod os;

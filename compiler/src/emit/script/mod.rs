@@ -12,6 +12,8 @@ mod resource;
 mod teardown;
 mod verify;
 
+use std::collections::BTreeMap;
+
 use super::header::Header;
 use super::{name, yaml_file};
 use crate::plan::{Command, Contents, File, IdentityCheck, Plan, Provisioning};
@@ -39,6 +41,14 @@ pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
     }
     add("verify", verify::verify(plan, header));
     tree.add("cloud/lib.sh", format!("{}{LIBRARY}", header.comment()));
+    let kinds = provisioning.resources.iter().map(|resource| resource.kind);
+    let definitions: BTreeMap<_, _> = kinds.filter_map(resource::definitions).collect();
+    for (name, text) in definitions {
+        tree.add(
+            format!("cloud/{name}"),
+            format!("{}{text}", header.comment()),
+        );
+    }
     for file in &provisioning.files {
         add_file(file, header, tree);
     }
@@ -116,18 +126,24 @@ fn flags(about: &str) -> String {
 
 /// Asks for tools, and whether this is the right account.
 fn preconditions(provisioning: &Provisioning) -> String {
-    let tools = provisioning
-        .tools
-        .iter()
-        .copied()
-        .filter(|tool| *tool != "jq");
-    let mut text = format!("tools jq {}", tools.collect::<Vec<_>>().join(" "));
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    for check in &provisioning.identity {
-        text += &identity(check);
+    let tools = provisioning.tools.iter().copied();
+    tools_needed(tools) + &identities(provisioning)
+}
+
+/// The call that asks for programs; every script needs jq.
+fn tools_needed<'t>(tools: impl Iterator<Item = &'t str>) -> String {
+    let mut all = vec!["tools", "jq"];
+    for tool in tools {
+        if !all.contains(&tool) {
+            all.push(tool);
+        }
     }
-    text
+    all.join(" ") + "\n"
+}
+
+/// The calls that ask whether this is the right account.
+fn identities(provisioning: &Provisioning) -> String {
+    provisioning.identity.iter().map(identity).collect()
 }
 
 fn identity(check: &IdentityCheck) -> String {

@@ -1,5 +1,7 @@
 //! The scripts, run by bash against a cloud that is a JSON file.
 
+mod observed;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -72,6 +74,7 @@ const IMAGE: FieldKind = FieldKind {
 static POOL: ResourceKind = ResourceKind {
     name: "pool",
     fields: &[SIZE, LABELS, IMAGE],
+    definitions: "# What a pool is called.\ndef b: {b: \"?\"};\n",
 };
 
 /// A text that breaks out of quotes and comments that are not right.
@@ -85,11 +88,12 @@ fn pool(name: &str, script: &str) -> Resource {
         kind,
         want,
         update,
+        others: None,
         origin: Origin::default(),
     };
     let set = |key: &str, value: &str| cloud(&["set", name, key, value]);
     // What is there stays beside what is wanted, so that the command depends on both.
-    let computed = r#"{b: "?"} + (.labels // {}) + $want | del(.gone) | tojson"#;
+    let computed = "b + (.labels // {}) + $want | del(.gone) | tojson";
     let labels_update = cloud(&["set", name, "labels"]).with_word(Word::Observed(computed.into()));
     Resource {
         kind: &POOL,
@@ -101,6 +105,7 @@ fn pool(name: &str, script: &str) -> Resource {
             absent: r"\(NotFound\)",
         },
         create: vec![cloud(&["make", name, &value.to_string()])],
+        comes_with: None,
         fields: vec![
             field(&POOL.fields[0], json!("big"), Vec::new()),
             field(&POOL.fields[1], labels, vec![labels_update]),
@@ -506,7 +511,10 @@ fn a_cluster_that_is_as_it_should_be_is_said_to_be() {
         &json!({"items": [node("a", "True", "8")]}).to_string(),
         false,
     );
-    let ready = json!({"status": {"desiredNumberScheduled": 1, "numberReady": 1}});
+    let ready = json!({
+        "metadata": {"generation": 2},
+        "status": {"observedGeneration": 2, "desiredNumberScheduled": 1, "updatedNumberScheduled": 1, "numberReady": 1},
+    });
     world.put("state.daemonset", &ready.to_string(), false);
     let run = world.run("verify.sh", &["--image", "cuda:13"]);
     assert_eq!(run.code, 0, "{}", run.said);
