@@ -78,7 +78,7 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
         && !report.has_errors()
     {
         let audited = audit(lower(&checked), &checked);
-        let tree = emit(&audited);
+        let tree = emit(&audited, compilation.loaded.file.as_deref());
         let lock = Lock::of(&tree, input_digest(&cluster), pins(&checked, &audited));
         compilation.output = Some((tree, lock));
         compilation.summary = Some(audited.summary.clone());

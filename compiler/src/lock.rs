@@ -24,6 +24,9 @@ pub struct Lock {
     pub gpuc: String,
     /// The digest of the input.
     pub input: String,
+    /// The file that the input was in, as seen from the cluster's folder, where that is the same on every machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// What was chosen or pinned.
     #[serde(flatten)]
     pub pins: Pins,
@@ -71,6 +74,7 @@ impl Lock {
         Self {
             gpuc: env!("CARGO_PKG_VERSION").to_owned(),
             input,
+            from: None,
             pins,
             executable: executable.map(|(path, _)| path.to_owned()).collect(),
             files: files

@@ -91,6 +91,10 @@ pub enum Word {
     Text(String),
     /// What a jq program makes of the resource as it was observed; `$want` is the wanted value of the field, as JSON.
     Observed(String),
+    /// The same, for a command that is run only where there is something to do: not where the program answers `null`.
+    ObservedIfAny(String),
+    /// The same, for a program that answers a list of texts, of which there is always one: each is a word.
+    ObservedWords(String),
     /// The path of a file in `cloud/`, wherever the script is called from.
     Beside(String),
 }
@@ -130,6 +134,9 @@ pub struct ResourceKind {
     pub name: &'static str,
     /// Its fields.
     pub fields: &'static [FieldKind],
+    /// Definitions in jq that every program on such a resource may use, in which `$want` is as it is there; empty
+    /// without any.
+    pub definitions: &'static str,
 }
 
 /// A field of a resource.
@@ -183,12 +190,27 @@ pub struct Resource {
     pub observe: Observe,
     /// How to make it.
     pub create: Vec<Command>,
+    /// What makes it together with itself, where something does.
+    pub comes_with: Option<ComesWith>,
     /// Its fields, in the order they are compared and changed.
     pub fields: Vec<Field>,
     /// How to remove it.
     pub delete: Vec<Command>,
     /// Why it is there.
     pub origin: Origin,
+}
+
+/// What makes another resource together with itself, such as a cluster that is born with its first pool.
+///
+/// A dry run makes nothing, so it cannot find there what a real run finds; it looks whether this is missing too.
+#[derive(Clone, Debug)]
+pub struct ComesWith {
+    /// What it is, in words: its kind and name.
+    pub what: String,
+    /// How to see it.
+    pub observe: Observe,
+    /// What a real run changes on the resource right after it came.
+    pub afterwards: Vec<Command>,
 }
 
 /// How to see a resource.
@@ -210,6 +232,9 @@ pub struct Field {
     pub want: serde_json::Value,
     /// The commands that change it; empty where it cannot be changed.
     pub update: Vec<Command>,
+    /// For a set that others may add to: the jq program that lists what is theirs by name. It stays, and the script
+    /// says so.
+    pub others: Option<&'static str>,
     /// Why it is this value.
     pub origin: Origin,
 }

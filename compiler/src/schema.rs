@@ -47,6 +47,36 @@ pub fn key(path: &str) -> Result<Key, (String, Vec<String>)> {
     Ok(describe(&root, &schema))
 }
 
+/// The path of every key, each before those below it.
+pub fn paths() -> Vec<String> {
+    let root = value();
+    let mut found = Vec::new();
+    // What is waiting is taken from the end.
+    let mut waiting = vec![(String::new(), root.clone())];
+    while let Some((path, schema)) = waiting.pop() {
+        for (key, below) in properties(&root, &schema).into_iter().rev() {
+            let path = if path.is_empty() {
+                key
+            } else {
+                format!("{path}.{key}")
+            };
+            waiting.push((path, below));
+        }
+        if !path.is_empty() {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The paths of keys that end in a name, or in several: `mig`, `sharing.mig`. Upper and lower case are one.
+pub fn paths_ending_in(name: &str) -> Vec<String> {
+    let end = format!(".{}", name.to_lowercase());
+    let mut paths = paths();
+    paths.retain(|path| format!(".{}", path.to_lowercase()).ends_with(&end));
+    paths
+}
+
 fn describe(root: &Value, schema: &Value) -> Key {
     let target = follow(root, schema);
     let own = text(schema, "description");
@@ -83,11 +113,13 @@ fn describe_shortly(root: &Value, schema: &Value) -> String {
     } else {
         own
     };
-    whole
-        .split("\n\n")
-        .next()
-        .unwrap_or_default()
-        .replace('\n', " ")
+    first_paragraph(&whole)
+}
+
+/// The first paragraph of documentation, in one line.
+pub fn first_paragraph(text: &str) -> String {
+    let first = text.split("\n\n").next();
+    first.unwrap_or_default().replace('\n', " ")
 }
 
 fn kind(root: &Value, schema: &Value) -> String {

@@ -9,8 +9,13 @@ use crate::needs_clouds::rehearsal::{asked, judge, steps};
 #[ignore = "needs gcloud and jq"]
 fn gcloud_takes_every_command_and_shows_what_was_wanted() {
     let observed = json!({
-        "config": {"resourceLabels": {"old": "a", "goog-gke-node": ""}},
-        "resourceLabels": {"old": "a"},
+        "config": {
+            "resourceLabels": {"theirs": "a", "goog-gke-node": ""},
+            "labels": {"theirs.dev/zone": "left"},
+            "taints": [{"key": "theirs", "effect": "NO_EXECUTE"}],
+        },
+        // The mark of `extra`: where nothing is wanted, nothing is left.
+        "resourceLabels": {"extra": "a", "gpuc-labels": "yde5di"},
         "locations": ["us-central1-a", "us-central1-b"],
         "currentMasterVersion": "1.34.1-gke.100",
     });

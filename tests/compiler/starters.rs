@@ -1,4 +1,4 @@
-//! What `gpuc init` writes is a file to build upon: it compiles, and there is nothing to say about it.
+//! What `gpuc init` writes is a file to build upon: it compiles, and all there is to say is what to fill in.
 
 use std::fs;
 
@@ -25,12 +25,56 @@ fn every_cloud_has_a_starter() {
     );
 }
 
+/// The places of a starter that the user has to fill in, marked as such, and a value for each.
+fn filled_in(text: &str) -> String {
+    text.replace("000000000000", "123456789012")
+        .replace("replace-me", "acme-ml")
+}
+
 #[test]
-fn every_starter_compiles_without_a_word() {
+fn every_starter_compiles_and_says_what_to_fill_in() {
     for (name, text) in starters() {
         assert!(text.contains("CLUSTER_NAME"), "{name} names no cluster");
-        let outcome = compile_text(&text.replace("CLUSTER_NAME", "my-cluster"));
-        assert!(outcome.findings.is_empty(), "{name}:\n{}", outcome.text());
+        let text = text.replace("CLUSTER_NAME", "my-cluster");
+        let outcome = compile_text(&text);
         assert!(!outcome.files().is_empty(), "{name} makes nothing");
+        let findings = outcome.findings.iter();
+        let mut lines: Vec<usize> = findings
+            .map(|found| {
+                assert_eq!(
+                    found.code.name,
+                    "placeholder-left",
+                    "{name}:\n{}",
+                    outcome.text()
+                );
+                let place = outcome.sources.locate(found.primary.span);
+                place.expect("a place").1.line
+            })
+            .collect();
+        lines.dedup();
+        let marked = text.lines().zip(1..);
+        let marked = marked.filter(|(line, _)| line.contains("yours"));
+        // Each line that is marked as the user's, or the one below the mark, has a finding, and no other.
+        let is_value = |number: usize| {
+            text.lines()
+                .nth(number - 1)
+                .is_some_and(|line| !line.trim_start().starts_with('#'))
+        };
+        let wanted: Vec<usize> = marked
+            .map(|(_, number)| {
+                (number..=text.lines().count())
+                    .find(|number| is_value(*number))
+                    .expect("a value")
+            })
+            .collect();
+        assert_eq!(lines, wanted, "{name}:\n{}", outcome.text());
+    }
+}
+
+#[test]
+fn a_starter_that_is_filled_in_compiles_without_a_word() {
+    for (name, text) in starters() {
+        let outcome = compile_text(&filled_in(&text.replace("CLUSTER_NAME", "my-cluster")));
+        assert!(outcome.findings.is_empty(), "{name}:\n{}", outcome.text());
     }
 }

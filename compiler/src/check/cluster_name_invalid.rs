@@ -72,7 +72,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let name = cluster.written.cloud.existing_name().unwrap_or(name);
     if name.is_empty() || name.len() > rule.max || !(rule.allows)(name) {
-        let message = format!("{} has no cluster called `{name}`", facts.name);
+        let message = format!("no cluster of {} can be called `{name}`", facts.name);
         let help = format!(
             "it may have {}; at most {} characters",
             rule.words, rule.max

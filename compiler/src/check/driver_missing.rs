@@ -80,15 +80,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let fits = |os: &&OsFacts| version.is_none_or(|version| os.kubernetes.contains(&version));
         let with = facts.os.iter().filter(|os| os.has_driver).filter(fits);
         let with = words(with.map(|os| &os.family));
-        let others = facts
-            .drivers
-            .iter()
-            .filter(|driver| !matches!(driver, DriverOwner::Preinstalled | DriverOwner::Operator));
-        let others = words(others);
-        let help = if others.is_empty() {
-            format!("choose an image that has one: {with}")
+        let help = if facts.driver_daemon_set {
+            format!("choose an image that has one: {with}; or write `driver: daemonSet`")
         } else {
-            format!("choose an image that has one: {with}; or write `driver` as {others}")
+            format!("choose an image that has one: {with}")
         };
         draft.help(help).emit();
     }

@@ -1,8 +1,9 @@
 //! Nobody of this name installs drivers in this cloud.
 
 use super::Rule;
+use super::not_compiled;
 use super::places::Once;
-use super::words::{word, words};
+use super::words::{one_of, word};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -63,13 +64,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let message = format!(
-            "on {} the driver cannot come by `{}`",
-            facts.name,
-            word(&driver)
+            "the driver cannot come by `{}` on {}",
+            word(&driver),
+            facts.name
         );
         let draft = report.draft(&RULE.code, driver.span, message);
-        let draft = draft.help(format!("write one of {}", words(facts.drivers)));
-        match facts.drivers {
+        let known = not_compiled::drivers(facts);
+        let draft = draft.help(one_of(known.iter().copied()));
+        match known.as_slice() {
             [only] => draft.replace(driver.span, word(only)).emit(),
             _ => draft.emit(),
         };

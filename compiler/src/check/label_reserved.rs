@@ -13,13 +13,14 @@ pub(super) static RULE: Rule = Rule {
         summary: "a label is not the user's to set",
         explain: "### What it checks
 
-Whether a pool's `labels` leave alone what belongs to gpuc (`gpuc.dev/`) and what the cloud keeps
-for itself.
+Whether a pool's `labels` leave alone what belongs to gpuc (`gpuc.dev/`), what the cloud keeps for
+itself, and what each kubelet or the cloud sets to what it finds, such as the machine type.
 
 ### Why it matters
 
 Clouds refuse labels with their own prefixes, some only after the cluster has been made. By
-labels of gpuc's own its DaemonSets find their nodes.
+labels of gpuc's own its DaemonSets find their nodes. A label that is set over again tells pods
+something else than the file does.
 
 ### What to do
 
@@ -72,6 +73,35 @@ fn run(cluster: &Cluster, report: &mut Report) {
 #[cfg(test)]
 mod tests {
     use crate::check::testing::messages;
+
+    #[test]
+    fn what_kubelets_and_clouds_set_themselves_is_reserved() {
+        let found = messages(
+            "
+            cloud: {onPrem: {context: demo}}
+            nodePools:
+              - name: a
+                hosts: [a]
+                nodes: {count: 1}
+                labels: {kubernetes.io/hostname: b, kubernetes.io/arch: arm64, topology.kubernetes.io/zone: rack-1}
+            ",
+            "GPUC2005",
+        );
+        let wanted = ["kubernetes.io/arch", "kubernetes.io/hostname"];
+        assert_eq!(
+            found,
+            wanted.map(|key| format!("the label `{key}` cannot be set"))
+        );
+        let found = messages(
+            "
+            cloud: {aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}}
+            nodePools:
+              - {name: a, machine: m7i.xlarge, nodes: {count: 1}, labels: {node.kubernetes.io/instance-type: big}}
+            ",
+            "GPUC2005",
+        );
+        assert_eq!(found.len(), 1);
+    }
 
     #[test]
     fn prefixes_of_the_cloud_are_reserved() {

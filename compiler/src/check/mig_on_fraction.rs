@@ -59,12 +59,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if gpus.fraction.is_none() {
             continue;
         }
-        if let Sharing::Mig(mig) = &pool.written.sharing.value {
+        if let Sharing::Mig(_) = &pool.written.sharing.value {
             let message = format!(
                 "the GPUs of pool `{}` are parts of a card already",
                 pool.name
             );
-            let draft = report.draft(&RULE.code, mig.strategy.span, message);
+            let draft = report.draft(&RULE.code, pool.written.sharing.span, message);
             let draft = draft.label(gpus.chosen, "this machine has less than a card");
             draft
                 .help("choose a machine with whole cards, or share by `timeSlicing`")

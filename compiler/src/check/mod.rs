@@ -43,6 +43,7 @@ mod nodes_too_many;
 mod not_compiled;
 mod os_family_unavailable;
 mod os_kubernetes_mismatch;
+mod placeholder_left;
 mod places;
 mod plugin_cannot_inject;
 mod plugin_twice;
@@ -60,6 +61,7 @@ mod system_pods_nowhere;
 mod tags_on_nothing;
 mod taint_duplicate;
 mod taint_invalid;
+mod taint_reserved;
 mod taint_value_missing;
 #[cfg(test)]
 mod testing;
@@ -134,6 +136,8 @@ pub static RULES: &[&Rule] = &[
     &mig_nobody_cuts::RULE,
     &mps_kept_off::RULE,
     &tags_on_nothing::RULE,
+    &placeholder_left::RULE,
+    &taint_reserved::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -5,6 +5,7 @@ use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, Queueing};
 
 use super::Rule;
 use super::places::stacks;
+use crate::cloud::Facts;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -57,6 +58,32 @@ nodePools:
     run,
 };
 
+/// The ones of these that are compiled: a help that names another would only bring the next finding.
+pub(super) fn drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
+    let compiled = |driver: &&DriverOwner| match driver {
+        DriverOwner::Operator => false,
+        DriverOwner::DaemonSet => facts.driver_daemon_set,
+        _ => true,
+    };
+    facts.drivers.iter().filter(compiled).collect()
+}
+
+/// As [`drivers`].
+pub(super) fn plugins(facts: &Facts) -> Vec<&'static DevicePlugin> {
+    let plugins = facts.plugins.iter();
+    plugins
+        .filter(|plugin| **plugin != DevicePlugin::Operator)
+        .collect()
+}
+
+/// As [`drivers`].
+pub(super) fn autoscalers(facts: &Facts) -> Vec<&'static Autoscaler> {
+    let autoscalers = facts.autoscalers.iter();
+    autoscalers
+        .filter(|autoscaler| **autoscaler != Autoscaler::Karpenter)
+        .collect()
+}
+
 fn run(cluster: &Cluster, report: &mut Report) {
     let config = &cluster.written;
     let mut parts: Vec<(Span, &str)> = Vec::new();
@@ -101,7 +128,23 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
+    use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner};
+
     use crate::check::testing::messages;
+    use crate::cloud::CLOUDS;
+
+    #[test]
+    fn no_help_names_what_is_not_compiled() {
+        for cloud in CLOUDS {
+            let facts = cloud.facts();
+            let drivers = super::drivers(facts);
+            assert!(!drivers.is_empty() && !drivers.contains(&&DriverOwner::Operator));
+            let plugins = super::plugins(facts);
+            assert!(!plugins.is_empty() && !plugins.contains(&&DevicePlugin::Operator));
+            let autoscalers = super::autoscalers(facts);
+            assert!(!autoscalers.is_empty() && !autoscalers.contains(&&Autoscaler::Karpenter));
+        }
+    }
 
     #[test]
     fn every_part_is_named() {

@@ -3,7 +3,7 @@
 use super::Rule;
 use super::words::{word, words};
 use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
+use crate::model::{Cluster, SUPPORTED};
 
 /// The cloud has no node image of this family.
 pub(super) static RULE: Rule = Rule {
@@ -62,7 +62,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         let message = format!("{} has no nodes with {}", facts.name, word(&family));
         let draft = report.draft(&RULE.code, family.span, message);
-        let known = words(facts.os.iter().map(|os| &os.family));
+        // What ended before the oldest version that is supported would only bring the next finding.
+        let known = facts.os.iter();
+        let known = known.filter(|os| os.kubernetes.end() >= SUPPORTED.start());
+        let known = words(known.map(|os| &os.family));
         draft.help(format!("it has {known}")).emit();
     }
 }

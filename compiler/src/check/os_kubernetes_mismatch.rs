@@ -23,7 +23,9 @@ pool would be refused after the cluster has been made.
 
 ### What to do
 
-Write another family, which the help lists, or another version.
+Write another family, which the help lists, or another version. Some families that tutorials still
+name ended before the oldest version that gpuc supports, such as `AmazonLinux2` and `Ubuntu2004` on
+EKS: `AmazonLinux2023` and `Ubuntu2404` took their places.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -80,12 +82,22 @@ fn run(cluster: &Cluster, report: &mut Report) {
             pool.name.span
         };
         let draft = report.draft(&RULE.code, primary, message);
-        let draft = draft.label(version.span, "the version is chosen here");
         let fits = facts
             .os
             .iter()
             .filter(|os| os.kubernetes.contains(&version.value));
         let fits = words(fits.map(|os| &os.family));
+        if last < SUPPORTED.start() {
+            // No version that can be written here would help.
+            let help = format!(
+                "its last images are for {last}, and gpuc supports {} to {}; for {version} there is {fits}",
+                SUPPORTED.start(),
+                SUPPORTED.end()
+            );
+            draft.help(help).emit();
+            continue;
+        }
+        let draft = draft.label(version.span, "the version is chosen here");
         let help = format!("{family} is there {range}; for {version} there is {fits}");
         draft.help(help).emit();
     }

@@ -1,8 +1,9 @@
 //! Nobody of this name advertises GPUs in this cloud.
 
 use super::Rule;
+use super::not_compiled;
 use super::places::Once;
-use super::words::{word, words};
+use super::words::{one_of, word};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -62,13 +63,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let message = format!(
-            "on {} `{}` cannot advertise GPUs",
-            facts.name,
-            word(&plugin)
+            "`{}` cannot advertise GPUs on {}",
+            word(&plugin),
+            facts.name
         );
         let draft = report.draft(&RULE.code, plugin.span, message);
-        draft
-            .help(format!("write one of {}", words(facts.plugins)))
-            .emit();
+        draft.help(one_of(not_compiled::plugins(facts))).emit();
     }
 }

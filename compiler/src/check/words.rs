@@ -19,6 +19,13 @@ pub(super) fn words<'a, T: Serialize + 'a>(values: impl IntoIterator<Item = &'a 
     words::some(&words, 12)
 }
 
+/// What to write, of some values.
+pub(super) fn one_of<'a, T: Serialize + 'a>(values: impl IntoIterator<Item = &'a T>) -> String {
+    let values: Vec<_> = values.into_iter().collect();
+    let one_of = if values.len() == 1 { "" } else { "one of " };
+    format!("write {one_of}{}", words(values))
+}
+
 #[cfg(test)]
 mod tests {
     use gpuc_schema::config::{Autoscaler, OsFamily};
@@ -30,5 +37,10 @@ mod tests {
         assert_eq!(word(&Autoscaler::ClusterAutoscaler), "clusterAutoscaler");
         let families = [OsFamily::Bottlerocket, OsFamily::Ubuntu2204];
         assert_eq!(words(&families), "`Bottlerocket`, `Ubuntu2204`");
+        assert_eq!(
+            one_of(&families),
+            "write one of `Bottlerocket`, `Ubuntu2204`"
+        );
+        assert_eq!(one_of(&families[..1]), "write `Bottlerocket`");
     }
 }

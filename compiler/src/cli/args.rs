@@ -5,12 +5,22 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpuc::diag::render::Format;
 
+/// How runs end, for scripts and pipelines.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0   All is well
+  1   The committed tree differs from what would be built, or is not overwritten
+  2   The input or the command line is wrong
+  3   It could not run: a file cannot be read or written
+  70  A bug in gpuc";
+
 /// One gpu-cluster.yaml to cloud scripts, Helm values and Kubernetes manifests.
 #[derive(Debug, Parser)]
 #[command(
     name = "gpuc",
     version,
     max_term_width = 100,
+    after_help = EXIT_CODES,
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
@@ -59,11 +69,28 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
+impl Command {
+    /// What the command reads, in the words of the command line.
+    pub(crate) fn reads(&self) -> String {
+        let input = match self {
+            Self::Build(args) => &args.input,
+            Self::Check(args) => &args.input,
+            Self::Expand(args) => &args.input,
+            _ => return "the command line".to_owned(),
+        };
+        let paths = input.paths.iter().map(|path| path.display().to_string());
+        match paths.collect::<Vec<_>>().join(" ") {
+            none if none.is_empty() => "gpu-cluster.yaml".to_owned(),
+            paths => paths,
+        }
+    }
+}
+
 /// What is read, and what counts as an error.
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
-    /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml. Default: gpu-cluster.yaml here, or
-    /// else this folder.
+    /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml; `-` is standard input. Default:
+    /// gpu-cluster.yaml here, or else this folder.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Make an error of a warning, by its name or code; `warnings` stands for all.
@@ -77,9 +104,9 @@ pub(crate) struct InputArgs {
 /// How to print findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FindingsFormat {
-    /// For people.
+    /// For people; values of more than 160 characters are shortened in the middle.
     Text,
-    /// For programs: `{"version":1,"findings":[…]}`.
+    /// For programs, with every value whole: `{"version":1,"findings":[…]}`.
     Json,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
@@ -145,7 +172,8 @@ pub(crate) struct BuildArgs {
     /// Overwrite files that somebody changed or that are not gpuc's.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Remove what gpuc wrote for clusters that are no longer among the input.
+    /// Remove what gpuc wrote for clusters that are gone: their file was read and no longer has them, or a folder was
+    /// searched and the file is not there any more. Other clusters' trees are left alone.
     #[arg(long)]
     pub(crate) prune: bool,
 }
@@ -169,7 +197,8 @@ pub(crate) struct ExpandArgs {
 /// `gpuc explain`.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
-    /// A code (GPUC1016), a finding's name (mig-profile-unsupported), or a key (nodePools.sharing.mig).
+    /// A code (GPUC1016), a finding's name (mig-profile-unsupported), or a key (nodePools.sharing.mig), of which the
+    /// end is enough (mig).
     #[arg(value_name = "CODE|KEY")]
     pub(crate) what: String,
 }

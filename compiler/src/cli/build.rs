@@ -1,6 +1,5 @@
 //! `gpuc build`: trees, written or compared.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -8,9 +7,10 @@ use anyhow::Result;
 use gpuc::compile::Compilation;
 use rayon::prelude::*;
 
-use super::args::{BuildArgs, Cli, FindingsFormat};
+use super::args::{BuildArgs, Cli};
+use super::inputs::Run;
 use super::write::{self, Changes, Refused};
-use super::{Exit, findings, inputs, output, summary};
+use super::{Exit, findings, inputs, orphans, output, summary};
 
 /// Compiles, then writes every cluster's tree, or with `--check` says what differs. When one cluster of a run has an
 /// error, none is written.
@@ -27,7 +27,7 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
         .par_iter()
         .map(|compilation| {
             let begin = Instant::now();
-            let outcome = one(args, compilation);
+            let outcome = one(args, &run, compilation);
             (compilation, outcome, begin.elapsed())
         })
         .collect();
@@ -43,9 +43,7 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
             Err(error) => exit = exit.max(failed(error)),
         }
     }
-    if run.is_fleet {
-        exit = exit.max(leftovers(cli, args, &run.compilations)?);
-    }
+    exit = exit.max(orphans::look_after(cli, args, &run)?);
     if exit == Exit::Fine && !cli.quiet && !args.check && built > 0 {
         output::say(&next(args, &run.compilations));
     }
@@ -53,7 +51,7 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
 }
 
 /// Says why the files of one cluster are as they were. The others go on.
-fn failed(error: &anyhow::Error) -> Exit {
+pub(super) fn failed(error: &anyhow::Error) -> Exit {
     output::say(&format!("error: {error:#}"));
     if error.is::<Refused>() {
         Exit::Differs
@@ -62,21 +60,29 @@ fn failed(error: &anyhow::Error) -> Exit {
     }
 }
 
-fn folder(out: &Path, compilation: &Compilation) -> PathBuf {
+/// The folder of a cluster.
+pub(super) fn folder(out: &Path, compilation: &Compilation) -> PathBuf {
     let config = compilation.config.as_ref();
     let name = config.map_or("", |config| config.metadata.name.value.as_str());
     out.join(name)
 }
 
-fn one(args: &BuildArgs, compilation: &Compilation) -> Result<Changes> {
+fn one(args: &BuildArgs, run: &Run, compilation: &Compilation) -> Result<Changes> {
     let output = compilation.output.as_ref();
     let (tree, lock) =
         output.unwrap_or_else(|| unreachable!("a document without errors has a tree"));
     let folder = folder(&args.out, compilation);
+    let file = run.sources.get(compilation.loaded.source);
+    let file = file.map_or("", |file| file.path());
+    let mut lock = lock.clone();
+    lock.from = orphans::remembered(&args.out, &folder, file).or_else(|| {
+        // What was known stays known when the same cluster is built from standard input, or from a copy.
+        write::read_lock(&folder).ok().flatten()?.from
+    });
     if args.check {
-        write::check(&folder, tree, lock)
+        write::check(&folder, tree, &lock)
     } else {
-        write::write(&folder, tree, lock, args.force)
+        write::write(&folder, tree, &lock, args.force)
     }
 }
 
@@ -115,46 +121,8 @@ fn report(
         let lock = folder.join(gpuc::lock::LOCK_FILE);
         text += &format!("stale: {}\n", lock.display());
     }
-    // Findings in a format for programs have standard output for themselves.
-    if args.input.format == FindingsFormat::Text {
-        output::data(&text)?;
-    } else {
-        output::say(text.trim_end());
-    }
+    output::listing(args.input.format, &text)?;
     Ok(Exit::Differs)
-}
-
-/// Clusters that were built here and are no longer among the input.
-fn leftovers(cli: &Cli, args: &BuildArgs, compilations: &[Compilation]) -> Result<Exit> {
-    let wanted: BTreeSet<_> = compilations
-        .iter()
-        .map(|compilation| folder(&args.out, compilation))
-        .collect();
-    let mut exit = Exit::Fine;
-    for left in write::built(&args.out)? {
-        if wanted.contains(&left) {
-            continue;
-        }
-        let shown = left.display();
-        if args.prune {
-            match write::remove(&left, args.force) {
-                Ok(changes) if !cli.quiet => {
-                    let count = changes.removed.len() + changes.edited_by_hand.len();
-                    output::say(&format!("{shown}: {count} files removed"));
-                }
-                Ok(_) => {}
-                Err(error) => exit = exit.max(failed(&error)),
-            }
-        } else if args.check {
-            output::data(&format!("orphan: {shown}\n"))?;
-            exit = Exit::Differs;
-        } else {
-            output::say(&format!(
-                "note: {shown} belongs to no cluster of the input; if it is gone for good, `gpuc build --prune` removes it"
-            ));
-        }
-    }
-    Ok(exit)
 }
 
 fn next(args: &BuildArgs, compilations: &[Compilation]) -> String {

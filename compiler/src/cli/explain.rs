@@ -27,8 +27,15 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
             Ok(Exit::Fine)
         }
         Err((part, keys)) => {
+            let paths = schema::paths_ending_in(what);
+            if !paths.is_empty() {
+                output::data(&key_pages(what, &paths))?;
+                return Ok(Exit::Fine);
+            }
+            let everywhere = schema::paths();
             let names = codes.iter().flat_map(|code| [code.id, code.name]);
             let names = names.chain(keys.iter().map(String::as_str));
+            let names = names.chain(everywhere.iter().map(|path| last(path)));
             let help = match words::nearest(&part, names) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there is: {}", keys.join(", ")),
@@ -52,6 +59,29 @@ fn page(code: &Code) -> String {
         code.bad,
         code.good,
     )
+}
+
+/// The page of the one key that a path ends with, or the paths of all that do.
+fn key_pages(what: &str, paths: &[String]) -> String {
+    let key = |path: &String| {
+        let key = schema::key(path);
+        key.unwrap_or_else(|_| unreachable!("a path of the schema is a key of it"))
+    };
+    if let [only] = paths {
+        return key_page(only, &key(only));
+    }
+    let width = paths.iter().map(String::len).max().unwrap_or(0);
+    let mut page = format!("# {what}\n\n{} keys are called that:\n\n", paths.len());
+    for path in paths {
+        let described = schema::first_paragraph(&key(path).description);
+        let _ = writeln!(page, "  {path:width$}  {described}");
+    }
+    page
+}
+
+/// The last part of a key's path.
+fn last(path: &str) -> &str {
+    path.rsplit_once('.').map_or(path, |(_, last)| last)
 }
 
 fn key_page(path: &str, key: &Key) -> String {

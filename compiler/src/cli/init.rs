@@ -35,7 +35,7 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
     written.with_context(|| format!("cannot write {file}"))?;
     if !cli.quiet {
         output::say(&format!(
-            "wrote {file}\nnext: fill in what it marks as yours, then gpuc build {file}"
+            "wrote {file}\nnext: fill in what it marks as yours, which gpuc check {file} lists"
         ));
     }
     Ok(Exit::Fine)

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Levels, Report, words};
-use gpuc::load::{self, ReadError, World};
+use gpuc::load::{self, ReadError, STDIN, World};
 use gpuc::lock::Lock;
 use gpuc::resolve::Choices;
 use gpuc::source::Sources;
@@ -16,10 +16,13 @@ use gpuc::yaml::limits;
 use rayon::prelude::*;
 
 use super::args::InputArgs;
-use super::{Usage, write};
+use super::{Usage, output, write};
 
 /// The name of a cluster's file.
 const FILE: &str = "gpu-cluster.yaml";
+
+/// The same file with the other ending that YAML has, which is not searched for.
+const OTHER_ENDING: &str = "gpu-cluster.yml";
 
 /// Everything that was read, and what became of it.
 pub(crate) struct Run {
@@ -29,19 +32,35 @@ pub(crate) struct Run {
     pub(crate) report: Report,
     /// One for each document, in the order of the files.
     pub(crate) compilations: Vec<Compilation>,
-    /// Whether clusters were searched for in a folder, so that those not found are gone.
-    pub(crate) is_fleet: bool,
+    /// The files that were named or found, by the paths that messages show.
+    pub(crate) files: Vec<String>,
+    /// The folders that were searched: a cluster that was in one and is not found is gone.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+impl Run {
+    /// Whether clusters were searched for in a folder.
+    pub(crate) fn is_fleet(&self) -> bool {
+        !self.folders.is_empty()
+    }
 }
 
 /// Reads and compiles. Locks in `out` say what was chosen before.
 pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
     known_words(&args.deny)?;
-    let (paths, is_fleet) = find(&args.paths)?;
+    let Found { files, folders } = find(&args.paths)?;
+    let world = Disk {
+        stdin: files
+            .iter()
+            .any(|file| file == STDIN)
+            .then(read_stdin)
+            .transpose()?,
+    };
     let mut sources = Sources::default();
     let mut report = Report::default();
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    let mut loaded = load::load_all(&Disk, &paths, &mut sources, &mut report);
-    if is_fleet {
+    let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+    let mut loaded = load::load_all(&world, &paths, &mut sources, &mut report);
+    if !folders.is_empty() {
         // A file that others build upon is a base, not a cluster, unless it is named on the command line.
         loaded.retain(|document| !document.is_base);
     }
@@ -66,7 +85,8 @@ pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
         sources,
         report,
         compilations,
-        is_fleet,
+        files,
+        folders,
     })
 }
 
@@ -98,30 +118,59 @@ fn choices(out: &Path, name: &str) -> Choices {
     }
 }
 
-/// The files to read, and whether any was searched for.
-fn find(paths: &[PathBuf]) -> Result<(Vec<String>, bool)> {
+/// What a command line stands for.
+#[derive(Default)]
+struct Found {
+    /// The files to read.
+    files: Vec<String>,
+    /// The folders that were searched for them.
+    folders: Vec<PathBuf>,
+}
+
+/// The files to read, and where they were searched for.
+fn find(paths: &[PathBuf]) -> Result<Found> {
     let here = [default_path()];
     let paths = if paths.is_empty() { &here } else { paths };
-    let mut files = Vec::new();
-    let mut is_fleet = false;
+    let mut found = Found::default();
     for path in paths {
+        // A file of that name is `./-`.
+        if path.as_os_str() == "-" {
+            found.files.push(STDIN.to_owned());
+            continue;
+        }
         let metadata = fs::metadata(path);
         let metadata = metadata.with_context(|| format!("cannot read {}", path.display()))?;
         if metadata.is_dir() {
-            is_fleet = true;
-            let before = files.len();
-            search(path, &mut files)?;
-            if files.len() == before {
-                bail!("no {FILE} and no *.{FILE} in {}", path.display());
-            }
+            find_in(path, &mut found)?;
         } else {
-            files.push(shown(path)?);
+            found.files.push(shown(path)?);
         }
     }
     // A file that is named twice is one file.
     let mut seen = BTreeSet::new();
-    files.retain(|file| seen.insert(file.clone()));
-    Ok((files, is_fleet))
+    found.files.retain(|file| seen.insert(file.clone()));
+    Ok(found)
+}
+
+/// The files in a folder. There is at least one, and what looks like one is not passed over in silence.
+fn find_in(folder: &Path, found: &mut Found) -> Result<()> {
+    let (before, mut passed_over) = (found.files.len(), Vec::new());
+    search(folder, &mut found.files, &mut passed_over)?;
+    found.folders.push(folder.to_owned());
+    let help =
+        |file: &String| format!("rename {file} to end in .yaml, or name it on the command line");
+    if found.files.len() > before {
+        for file in &passed_over {
+            output::say(&format!("note: not read: {}", help(file)));
+        }
+        return Ok(());
+    }
+    let help = passed_over.first().map(help);
+    let help = help.unwrap_or_else(|| "`gpuc init` writes one to start from".to_owned());
+    bail!(
+        "no {FILE} and no *.{FILE} in {}\nhelp: {help}",
+        folder.display()
+    )
 }
 
 fn default_path() -> PathBuf {
@@ -134,7 +183,7 @@ fn default_path() -> PathBuf {
 }
 
 /// Looks through a folder, by name. Hidden folders and generated trees are passed over, links to folders not followed.
-fn search(folder: &Path, files: &mut Vec<String>) -> Result<()> {
+fn search(folder: &Path, files: &mut Vec<String>, passed_over: &mut Vec<String>) -> Result<()> {
     let entries = fs::read_dir(folder);
     let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
     let mut entries: Vec<_> = entries.collect::<std::io::Result<_>>()?;
@@ -147,13 +196,21 @@ fn search(folder: &Path, files: &mut Vec<String>) -> Result<()> {
         if kind.is_dir() {
             let generated = path.join(gpuc::lock::LOCK_FILE).exists();
             if !name.starts_with('.') && !generated {
-                search(&path, files)?;
+                search(&path, files, passed_over)?;
             }
-        } else if name == FILE || name.ends_with(&format!(".{FILE}")) {
+        } else if is_called(&name, FILE) {
             files.push(shown(&path)?);
+        } else if is_called(&name, OTHER_ENDING) {
+            passed_over.push(shown(&path)?);
         }
     }
     Ok(())
+}
+
+/// Whether a name is that of a cluster's file, `gpu-cluster.yaml` or `prod.gpu-cluster.yaml`.
+fn is_called(name: &str, file: &str) -> bool {
+    let first = name.strip_suffix(file);
+    first.is_some_and(|first| first.is_empty() || first.ends_with('.'))
 }
 
 /// A path as messages show it: with `/`, without a leading `./`.
@@ -165,8 +222,19 @@ fn shown(path: &Path) -> Result<String> {
     Ok(text.strip_prefix("./").unwrap_or(&text).to_owned())
 }
 
-/// The files of this machine.
-struct Disk;
+/// What stands on standard input, up to a little more than is read of any file.
+fn read_stdin() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut stdin = std::io::stdin().lock().take(limits::BYTES as u64 + 1);
+    let read = stdin.read_to_end(&mut bytes);
+    read.context("cannot read standard input")?;
+    Ok(bytes)
+}
+
+/// The files of this machine, and what standard input said when it was asked for.
+struct Disk {
+    stdin: Option<Vec<u8>>,
+}
 
 impl World for Disk {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
@@ -174,13 +242,23 @@ impl World for Disk {
             ErrorKind::NotFound => ReadError::NotFound,
             _ => ReadError::Other(error.to_string()),
         };
+        let too_large = || {
+            let message = format!("it is larger than {} MiB", limits::BYTES >> 20);
+            Err(ReadError::Other(message))
+        };
+        if let Some(text) = self.stdin.as_ref().filter(|_| path == STDIN) {
+            return if text.len() > limits::BYTES {
+                too_large()
+            } else {
+                Ok(text.clone())
+            };
+        }
         let metadata = fs::metadata(path).map_err(failed)?;
         if !metadata.is_file() {
             return Err(ReadError::Other("it is not a file".to_owned()));
         }
         if metadata.len() > limits::BYTES as u64 {
-            let message = format!("it is larger than {} MiB", limits::BYTES >> 20);
-            return Err(ReadError::Other(message));
+            return too_large();
         }
         fs::read(path).map_err(failed)
     }

@@ -4,6 +4,8 @@ use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result};
 
+use super::args::FindingsFormat;
+
 /// Prints data. A reader that has seen enough and closed the pipe is not an error.
 pub(crate) fn data(text: &str) -> Result<()> {
     let mut stdout = anstream::stdout().lock();
@@ -14,6 +16,15 @@ pub(crate) fn data(text: &str) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         done => done.context("writing to standard output"),
     }
+}
+
+/// Prints lines about files: as data, unless findings in a format for programs have standard output for themselves.
+pub(crate) fn listing(format: FindingsFormat, text: &str) -> Result<()> {
+    if format == FindingsFormat::Text {
+        return data(text);
+    }
+    say(text.trim_end());
+    Ok(())
 }
 
 /// Says something. Nobody listening is not an error.

@@ -8,6 +8,7 @@ pub mod azure;
 pub mod cpu;
 pub mod gcp;
 pub mod machine;
+mod memory;
 pub mod onprem;
 
 use std::ops::RangeInclusive;
@@ -116,6 +117,27 @@ pub enum MachineName {
     Impossible,
 }
 
+/// Labels that a kubelet sets to what it finds, whatever was there:
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
+const HOSTNAME: (&str, &str) = (
+    "kubernetes.io/hostname",
+    "the kubelet sets it to the node's name",
+);
+const ARCHITECTURE: (&str, &str) = (
+    "kubernetes.io/arch",
+    "the kubelet sets it to what the node is",
+);
+const OPERATING_SYSTEM: (&str, &str) = (
+    "kubernetes.io/os",
+    "the kubelet sets it to what the node runs",
+);
+
+/// A label that the cloud's controller sets, by the same page.
+const INSTANCE_TYPE: (&str, &str) = (
+    "node.kubernetes.io/instance-type",
+    "the cloud sets it to the node's machine type",
+);
+
 /// What is always true of a cloud.
 #[derive(Debug)]
 pub struct Facts {
@@ -141,6 +163,8 @@ pub struct Facts {
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Who may install the driver.
     pub drivers: &'static [DriverOwner],
+    /// Whether gpuc has a DaemonSet that installs a driver here.
+    pub driver_daemon_set: bool,
     /// Words that the cloud takes for a driver's version; where it has some, it installs the driver that they choose.
     pub driver_words: &'static [&'static str],
     /// Who may advertise GPUs.

@@ -140,9 +140,11 @@ fn check_keys(
         .required(fields)
         .filter(|field| absent.contains(field))
         .collect();
+    let mut may_be_base = of.path.is_root() && !has("base");
     for field in &missing {
         if !meant.contains(field) {
-            missing_key(of, field);
+            // Said once of a document, however much it lacks.
+            missing_key(of, field, std::mem::take(&mut may_be_base));
         }
     }
     if !missing.is_empty() {
@@ -180,8 +182,8 @@ pub(super) fn unknown_key(of: Cursor<'_, '_>, entry: &Entry, near: Option<&str>,
     });
 }
 
-/// Notes a key that has to be there.
-fn missing_key(of: Cursor<'_, '_>, field: &str) {
+/// Notes a key that has to be there. A whole document without one may be what others build upon.
+fn missing_key(of: Cursor<'_, '_>, field: &str, may_be_base: bool) {
     let node = of.node;
     let first = node.entries().first().map(|entry| entry.key_span);
     let used = node.span() != of.written();
@@ -197,8 +199,11 @@ fn missing_key(of: Cursor<'_, '_>, field: &str) {
         message: format!("{} lacks the key `{field}`", of.path.quoted()),
         here: format!("`{field}` is needed here"),
     };
-    of.run
-        .note(finding, |draft| draft.help(format!("add `{field}:`")));
+    let mut help = format!("add `{field}:`");
+    if may_be_base {
+        help += "; if this is a base, which other files name in `base:`, check those instead";
+    }
+    of.run.note(finding, |draft| draft.help(help));
 }
 
 /// A key of a mapping, as text and with its place.

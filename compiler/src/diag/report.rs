@@ -96,6 +96,18 @@ impl Report {
         self.count(Severity::Error) > 0
     }
 
+    /// Proof that an error was reported of a place, or of a part of it.
+    pub fn error_inside(&self, place: Span) -> Option<Reported> {
+        let is_inside = |span: Span| {
+            span.source == place.source && place.start <= span.start && span.end <= place.end
+        };
+        let errors = self.diagnostics.iter();
+        let mut errors = errors.filter(|found| found.severity == Severity::Error);
+        errors
+            .any(|found| place.is_written() && is_inside(found.primary.span))
+            .then_some(Reported(()))
+    }
+
     /// How many findings there are of a severity.
     pub fn count(&self, severity: Severity) -> usize {
         let severities = self.diagnostics.iter().map(|found| found.severity);

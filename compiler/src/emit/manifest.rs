@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
+use super::header::Header;
 use super::{name, yaml_file};
 use crate::node::{Node, Origin};
 use crate::plan::{Identity, Object};
@@ -13,37 +14,37 @@ use crate::tree::Tree;
 pub(super) const FOLDER: &str = "manifests";
 
 /// Every object in a file of its own.
-pub(super) fn emit(objects: &[Object], tree: &mut Tree) {
+pub(super) fn emit(objects: &[Object], header: &Header, tree: &mut Tree) {
     let mut components: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (object, file) in objects.iter().zip(files(objects)) {
         let component = name::part(&object.component);
         tree.add(
             format!("{FOLDER}/{component}/{file}"),
-            yaml_file(&object.node),
+            yaml_file(header, &object.node),
         );
         components.entry(component).or_default().insert(file);
     }
     for (component, files) in &components {
         tree.add(
             format!("{FOLDER}/{component}/kustomization.yaml"),
-            kustomization(files.iter()),
+            kustomization(header, files.iter()),
         );
     }
     if !components.is_empty() {
         tree.add(
             format!("{FOLDER}/kustomization.yaml"),
-            kustomization(components.keys()),
+            kustomization(header, components.keys()),
         );
     }
 }
 
-fn kustomization<'a>(resources: impl Iterator<Item = &'a String>) -> String {
+fn kustomization<'a>(header: &Header, resources: impl Iterator<Item = &'a String>) -> String {
     let kustomization = json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": resources.collect::<Vec<_>>(),
     });
-    yaml_file(&Node::typed(&kustomization, Origin::default()))
+    yaml_file(header, &Node::typed(&kustomization, Origin::default()))
 }
 
 /// The path of each object's file below its component.
@@ -112,7 +113,7 @@ mod tests {
                 "system:a",
             ),
         ];
-        emit(&objects, &mut tree);
+        emit(&objects, &Header::new(Some("gpu-cluster.yaml")), &mut tree);
         let paths: Vec<_> = tree.files().map(|(path, _)| path).collect();
         assert_eq!(
             paths,

@@ -6,6 +6,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
+use super::header::Header;
 use super::helm::values_path;
 use super::script;
 use crate::plan::{Contents, Credentials, Plan, PoolSummary, Release};
@@ -15,7 +16,12 @@ const NAME: &str = "README.md";
 const TEMPLATE: &str = include_str!("readme.md.j2");
 
 /// The README of a cluster.
-pub(super) fn readme(plan: &Plan) -> String {
+pub(super) fn readme(plan: &Plan, header: &Header) -> String {
+    let input = if header.has_name() {
+        code(header.name())
+    } else {
+        text(header.name())
+    };
     let pools = &plan.summary.pools;
     let credentials = &plan.provisioning.credentials;
     let fetch = match credentials {
@@ -30,6 +36,7 @@ pub(super) fn readme(plan: &Plan) -> String {
     let any = |has: fn(&PoolSummary) -> bool| pools.iter().any(has);
     let context = context! {
         cluster => plan.cluster.as_str(),
+        input => input,
         summary => Serde(&plan.summary),
         resources => any(|pool| !pool.resources.is_empty()),
         taints => any(|pool| !pool.taints.is_empty()),
@@ -171,6 +178,10 @@ mod tests {
         }
     }
 
+    fn shown(plan: &Plan) -> String {
+        readme(plan, &Header::new(Some("gpu-cluster.yaml")))
+    }
+
     #[test]
     fn pools_resources_taints_and_layouts_are_told() {
         let slices = PoolSummary {
@@ -203,7 +214,7 @@ mod tests {
             max_nodes: 2,
             ..PoolSummary::default()
         };
-        let text = readme(&plan(vec![slices, system]));
+        let text = shown(&plan(vec![slices, system]));
         for line in [
             "# ml",
             "| slices | p4d.24xlarge | Ubuntu | 8 x A100-40GB | MIG, mixed | 0–2 | 0–16 | the node image | gpuc-runtime |",
@@ -230,7 +241,7 @@ mod tests {
     fn sections_without_anything_to_say_are_left_out() {
         let mut plan = plan(Vec::new());
         plan.summary.notes.clear();
-        let text = readme(&plan);
+        let text = shown(&plan);
         for heading in ["## What pods", "## Taints", "## Slices", "## To know"] {
             assert!(!text.contains(heading), "{heading}:\n{text}");
         }
@@ -246,14 +257,14 @@ mod tests {
             &namespace,
             Origin::rule([], "a test"),
         )];
-        let has = |plan: &Plan, line: &str| readme(plan).lines().any(|found| found == line);
+        let has = |plan: &Plan, line: &str| shown(plan).lines().any(|found| found == line);
         plan.provisioning.credentials = Credentials::Context("dgx lab".to_owned());
         let apply = "kubectl --context 'dgx lab' apply --server-side --kustomize manifests";
-        assert!(has(&plan, apply), "{}", readme(&plan));
+        assert!(has(&plan, apply), "{}", shown(&plan));
         let fetch = Command::new(["aws", "eks", "update-kubeconfig", "--name", "ml"]);
         plan.provisioning.credentials = Credentials::Fetch(fetch);
-        let fetch = "aws eks update-kubeconfig --name ml   # for kubectl";
-        assert!(has(&plan, fetch), "{}", readme(&plan));
+        let fetch = "aws eks update-kubeconfig --name ml";
+        assert!(has(&plan, fetch), "{}", shown(&plan));
         assert!(has(
             &plan,
             "kubectl apply --server-side --kustomize manifests"
@@ -268,9 +279,13 @@ mod tests {
             contents: Contents::Script("true\n".to_owned()),
             origin: Origin::rule([], "a test"),
         }];
-        let text = readme(&plan);
+        let text = shown(&plan);
+        assert!(text.contains("```sh\ncloud/host-dgx.sh\n```\n"), "{text}");
+        // zsh takes a comment that is pasted for arguments.
+        let blocks = text.split("```").skip(1).step_by(2);
+        assert!(blocks.clone().count() > 1);
         assert!(
-            text.contains("```sh\ncloud/host-dgx.sh   # as root"),
+            blocks.into_iter().all(|block| !block.contains('#')),
             "{text}"
         );
     }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 pub use merge::merge;
 pub use unions::UNIONS;
-pub use world::{Files, ReadError, World};
+pub use world::{Files, ReadError, STDIN, World};
 
 use crate::diag::Report;
 use crate::node::{Node, Value};
@@ -29,6 +29,8 @@ pub struct Loaded {
     pub root: Node,
     /// The number of the file that holds the document.
     pub source: u32,
+    /// The name of that file without its folders, which are not the same on every machine. Standard input has none.
+    pub file: Option<String>,
     /// Whether another document of the run builds upon this file.
     pub is_base: bool,
     /// Where in its files a made-up value stands for what could not be read.
@@ -112,6 +114,7 @@ impl Loader<'_> {
             Some(Loaded {
                 root,
                 source,
+                file: (path != STDIN).then(|| path::name(&path).to_owned()),
                 is_base: false,
                 poisoned: Vec::new(),
             })
@@ -192,7 +195,8 @@ impl Loader<'_> {
     }
 
     fn report_chain(&mut self, path: &str, wish: &Wish, first: Span) {
-        let message = if wish.path == path {
+        let is_itself = wish.path == path;
+        let message = if is_itself {
             format!("`{path}` names itself as its base")
         } else if first.is_written() {
             format!("`{path}` builds upon `{}`, which builds upon it", wish.path)
@@ -202,7 +206,11 @@ impl Loader<'_> {
         self.report
             .draft(&codes::BASE_CYCLE, wish.span, message)
             .label(first, "the same file is named here first")
-            .help("let one of them stand without `base`")
+            .help(if is_itself {
+                "name another file, or delete `base`"
+            } else {
+                "let one of them stand without `base`"
+            })
             .emit();
     }
 }

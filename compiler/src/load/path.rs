@@ -19,6 +19,11 @@ pub(super) fn normal(path: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
+/// The last part of a path.
+pub(super) fn name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
 /// The path that a file at `from` means by `path`.
 pub(super) fn beside(from: &str, path: &str) -> String {
     match from.rsplit_once('/') {

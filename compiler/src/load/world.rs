@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// The path that stands for standard input. A file of that name is `./<stdin>`.
+pub const STDIN: &str = "<stdin>";
+
 /// What can read files. The library itself opens none.
 pub trait World {
     /// The bytes of a file.

@@ -6,7 +6,7 @@ use gpuc_schema::gpu::GpuModel;
 
 use super::{Defaults, codes, gpus};
 use crate::cloud::machine::{Machine, Status};
-use crate::cloud::{Cloud, MachineName};
+use crate::cloud::{CLOUDS, Cloud, MachineName};
 use crate::diag::{Report, Reported, words};
 use crate::model::{Known, MachineType};
 use crate::node::Because;
@@ -81,15 +81,27 @@ fn named(
             let message = format!("`{name}` is not an {word}");
             let near = words::nearest(name, cloud.machines().iter().map(|machine| machine.name));
             let draft = report.draft(&codes::MACHINE_NAME_IMPOSSIBLE, name.span, message);
-            let draft = match near {
-                Some(near) => draft
-                    .help(format!("did you mean `{near}`?"))
-                    .replace(name.span, near),
-                None => draft.help("`gpuc catalog machines` lists those with GPUs"),
-            };
+            if let Some(near) = near {
+                let draft = draft.help(format!("did you mean `{near}`?"));
+                return Err(draft.replace(name.span, near).emit());
+            }
+            let list = format!(
+                "`gpuc catalog machines {}` lists those with GPUs",
+                facts.key
+            );
+            let draft = draft.help(match whose(name) {
+                Some(other) => format!("it is a machine of {other}; {list}"),
+                None => list,
+            });
             Err(draft.emit())
         }
     }
+}
+
+/// The cloud that has a machine of this name.
+fn whose(name: &str) -> Option<&'static str> {
+    let owner = CLOUDS.iter().find(|cloud| cloud.machine(name).is_some());
+    owner.map(|cloud| cloud.facts().name)
 }
 
 /// The smallest machine that has these GPUs and no others: by CPUs, then memory, then name. Machines that are retired,

@@ -52,13 +52,21 @@ pub fn resolve(config: Arc<GpuCluster>, choices: &Choices, report: &mut Report) 
     }
 }
 
+/// The version that somebody means who writes `v1.34.2`.
+fn meant(written: &str) -> Option<KubernetesVersion> {
+    let parts = written.trim_start_matches('v').split(['.', '-', '+']);
+    KubernetesVersion::parse(&parts.take(2).collect::<Vec<_>>().join("."))
+}
+
 fn kubernetes(written: &Spanned<String>, report: &mut Report) -> Known<Spanned<KubernetesVersion>> {
     let (oldest, newest) = (SUPPORTED.start(), SUPPORTED.end());
     let Some(version) = KubernetesVersion::parse(written) else {
         let message = format!("`{written}` is not a Kubernetes version");
         let draft = report.draft(&codes::KUBERNETES_VERSION_UNREADABLE, written.span, message);
+        let meant = meant(written).filter(|version| SUPPORTED.contains(version));
         let draft = draft.help(format!(
-            "write major and minor version, quoted: \"{newest}\""
+            "write major and minor version, quoted: \"{}\"",
+            meant.unwrap_or(*newest)
         ));
         return Known::No(draft.emit());
     };

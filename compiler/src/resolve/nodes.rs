@@ -13,10 +13,14 @@ pub(super) fn resolve(pool: &NodePool, report: &mut Report) -> Known<NodeRange> 
         (Some(count), None, None) => (count, count),
         (None, Some(min), Some(max)) => (min, max),
         _ => {
+            // A key that is misspelt has been reported: with it, the pool may well say how many.
+            if let Some(reported) = report.error_inside(nodes.span) {
+                return Known::No(reported);
+            }
             let message = format!("pool `{}` does not say how many nodes it has", pool.name);
-            let draft = report.draft(&codes::NODE_COUNT_UNCLEAR, pool.name.span, message);
+            let draft = report.draft(&codes::NODE_COUNT_UNCLEAR, nodes.span, message);
             let draft = draft
-                .label(nodes.span, "either `count`, or `min` and `max`")
+                .here("either `count`, or `min` and `max`")
                 .help("write `nodes: {count: 2}` or `nodes: {min: 0, max: 4}`");
             return Known::No(draft.emit());
         }

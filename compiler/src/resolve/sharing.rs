@@ -10,6 +10,7 @@ use gpuc_schema::gpu::{GpuModel, Mig, MigProfile};
 use super::codes;
 use crate::diag::{Report, Reported, words};
 use crate::model::{Known, MigGpu, PoolGpus, Sharing};
+use crate::source::Span;
 
 /// Understands a pool's sharing.
 pub(super) fn resolve(
@@ -28,7 +29,7 @@ pub(super) fn resolve(
             rename: mps.rename.value,
         }),
         Written::Mig(written) => match gpus {
-            Known::Yes(Some(gpus)) => match mig(written, gpus, report) {
+            Known::Yes(Some(gpus)) => match mig(written, pool.sharing.span, gpus, report) {
                 Ok(gpus) => Known::Yes(Sharing::Mig {
                     strategy: written.strategy,
                     gpus,
@@ -44,12 +45,13 @@ pub(super) fn resolve(
 
 fn mig(
     written: &MigSharing,
+    place: Span,
     gpus: &PoolGpus,
     report: &mut Report,
 ) -> Result<Vec<MigGpu>, Reported> {
     let Some(mig) = gpus.model.mig else {
         let message = format!("{} cannot be cut into slices", gpus.model.key);
-        let draft = report.draft(&codes::MIG_UNSUPPORTED, written.strategy.span, message);
+        let draft = report.draft(&codes::MIG_UNSUPPORTED, place, message);
         return Err(draft
             .label(gpus.chosen, "the card is chosen here")
             .help("share it with `timeSlicing` or `mps`")
@@ -62,7 +64,7 @@ fn mig(
         .all(|count| count == 0)
     {
         let message = "no GPU is cut into any slice";
-        let draft = report.draft(&codes::MIG_LAYOUT_EMPTY, written.strategy.span, message);
+        let draft = report.draft(&codes::MIG_LAYOUT_EMPTY, place, message);
         let names: Vec<_> = mig.profile_names().collect();
         let help = format!(
             "add a layout with at least one of {}",
@@ -166,12 +168,12 @@ fn unsupported(
     let message = format!("{} has no MIG profile `{profile}`", model.key);
     let draft = report.draft(&codes::MIG_PROFILE_UNSUPPORTED, profile.span, message);
     let draft = draft.label(gpus.chosen, "the card is chosen here");
-    let all = format!("it has {}", words::some(&names, 16));
+    let all = format!("card has {}", words::some(&names, 16));
     let draft = match words::nearest(profile, names.iter().copied()) {
         Some(near) => draft
-            .help(format!("did you mean `{near}`? {all}"))
+            .help(format!("did you mean `{near}`? The {all}"))
             .replace(profile.span, near),
-        None => draft.help(all),
+        None => draft.help(format!("the {all}")),
     };
     draft.emit()
 }

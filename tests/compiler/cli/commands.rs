@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{GOOD, Place};
 
 #[test]
-fn every_starter_file_checks_and_builds() {
+fn every_starter_file_builds_and_says_what_to_fill_in() {
     for cloud in ["aws", "azure", "gcp", "on-prem"] {
         let place = Place::empty();
         let ran = place
@@ -16,8 +16,12 @@ fn every_starter_file_checks_and_builds() {
             "{}",
             ran.stderr
         );
-        place.run(&["check", "-q", "--deny", "warnings"]).silent();
-        place.build();
+        let ran = place
+            .run(&["check", "-q", "--deny", "warnings"])
+            .ends_with(2);
+        let found = ran.stdout.matches("error[").count();
+        assert!(found > 1 && ran.stdout.matches(" placeholder-left]").count() == found);
+        place.run(&["build", "-q"]).ends_with(0);
         assert!(place.path("clusters/my-ml/README.md").is_file(), "{cloud}");
         let before = place.read("gpu-cluster.yaml");
         let ran = place.run(&["init", "--cloud", cloud]).ends_with(2);
@@ -98,12 +102,40 @@ fn what_is_misspelt_is_guessed() {
         ("mig-profile-unsuported", "mig-profile-unsupported"),
         ("nodePools.shering", "sharing"),
         ("nodePool", "nodePools"),
+        ("timeSlising", "timeSlicing"),
+        ("runtimeImge", "runtimeImage"),
     ] {
         let ran = place.run(&["explain", wrong]).ends_with(2);
         assert_eq!(ran.stdout, "");
         let help = format!("did you mean `{right}`?");
         assert!(ran.stderr.contains(&help), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_key_is_found_by_its_last_part() {
+    let place = Place::empty();
+    let whole = place
+        .run(&["explain", "nodePools.sharing.mig"])
+        .ends_with(0);
+    for short in ["mig", "MIG", "sharing.mig"] {
+        let ran = place.run(&["explain", short]).ends_with(0);
+        assert_eq!(ran.stdout, whole.stdout, "{short}");
+    }
+    let ran = place.run(&["explain", "replicas"]).ends_with(0);
+    for path in [
+        "nodePools.sharing.timeSlicing.replicas",
+        "nodePools.sharing.mps.replicas",
+    ] {
+        assert!(
+            ran.stdout.contains(&format!("\n  {path} ")),
+            "{}",
+            ran.stdout
+        );
+    }
+    // A key of the top is that key, also where others end like it.
+    let ran = place.run(&["explain", "stack"]).ends_with(0);
+    assert!(ran.stdout.starts_with("# stack\n\n"), "{}", ran.stdout);
 }
 
 #[test]

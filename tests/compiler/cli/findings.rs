@@ -136,6 +136,34 @@ fn sarif_is_for_code_scanning() {
 }
 
 #[test]
+fn a_misspelt_key_is_one_finding() {
+    for wrong in ["{cuont: 1}", "{mni: 0, max: 2}", "{count: 1, maxx: 2}"] {
+        let place = Place::with(&GOOD.replace("{count: 1}", wrong));
+        let ran = place.run(&["check", "--format", "json"]).ends_with(2);
+        let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let findings = all["findings"].as_array().unwrap();
+        let codes: Vec<_> = findings.iter().map(|found| found["name"].clone()).collect();
+        assert_eq!(codes, ["unknown-key", "unknown-key"], "{wrong}");
+    }
+}
+
+#[test]
+fn a_long_value_is_whole_for_programs_alone() {
+    let value = "x".repeat(10_000);
+    let place = Place::with(&GOOD.replace("model: A30", &format!("model: {value}")));
+    for format in ["text", "github", "markdown"] {
+        let ran = place.run(&["check", "--format", format]).ends_with(2);
+        let bytes = ran.stdout.len();
+        assert!(bytes < 1500, "{format} has {bytes} bytes:\n{}", ran.stdout);
+        assert!(ran.stdout.contains('…'), "{format}");
+    }
+    for format in ["json", "sarif"] {
+        let ran = place.run(&["check", "--format", format]).ends_with(2);
+        assert!(ran.stdout.contains(&value), "{format}");
+    }
+}
+
+#[test]
 fn annotations_are_for_github_and_tables_for_comments() {
     let place = Place::with(&bad());
     let ran = place.run(&["check", "--format", "github"]).ends_with(2);

@@ -2,12 +2,12 @@
 
 use super::{GOOD, Place};
 
-fn named(name: &str) -> String {
+pub(super) fn named(name: &str) -> String {
     GOOD.replace("name: demo", &format!("name: {name}"))
 }
 
 /// Two clusters of their own, and two that build upon a base.
-fn fleet() -> Place {
+pub(super) fn fleet() -> Place {
     let place = Place::empty();
     place.write("fleet/one/gpu-cluster.yaml", &named("one"));
     place.write("fleet/two.gpu-cluster.yaml", &named("two"));
@@ -26,7 +26,7 @@ fn fleet() -> Place {
     place
 }
 
-fn clusters(place: &Place) -> Vec<String> {
+pub(super) fn clusters(place: &Place) -> Vec<String> {
     let files = place.files("clusters");
     let names = files
         .keys()
@@ -144,7 +144,8 @@ fn a_folder_without_clusters_cannot_be_built() {
     let place = Place::empty();
     place.write("empty/readme.txt", "");
     let ran = place.run(&["build", "empty"]).ends_with(3);
-    assert!(ran.stderr.contains("in empty"), "{}", ran.stderr);
+    let help = "in empty\nhelp: `gpuc init` writes one to start from\n";
+    assert!(ran.stderr.ends_with(help), "{}", ran.stderr);
     place.run(&["build"]).ends_with(3);
     for command in ["build", "check", "expand"] {
         let ran = place.run(&[command, "none.yaml"]).ends_with(3);

@@ -5,7 +5,9 @@ mod concurrent;
 mod expanded;
 mod findings;
 mod fleets;
+mod inputs;
 mod killed;
+mod orphans;
 mod surroundings;
 mod trees;
 

@@ -15,13 +15,17 @@ fn observed() -> Value {
             "scalingConfig": {"minSize": 1, "maxSize": 2, "desiredSize": 1},
             "labels": {"old": "a", "gpuc.dev/pool": "other"},
             "taints": [{"key": "old", "value": "a", "effect": "NO_SCHEDULE"}, {"key": "bare", "effect": "NO_EXECUTE"}],
-            "tags": {"old": "a", "k8s.io/cluster-autoscaler/node-template/label/old": "b"},
+            "tags": {
+                "old": "a", "k8s.io/cluster-autoscaler/node-template/label/old": "b",
+                "gpuc.dev/tags": "old", "gpuc.dev/labels": "old", "gpuc.dev/template": "label/old",
+                "gpuc.dev/taints": "bare:NO_EXECUTE old:NO_SCHEDULE",
+            },
             "updateConfig": {"maxUnavailable": 1},
             "resources": {"autoScalingGroups": [{"name": "eks-n"}]},
         },
         "cluster": {
             "arn": "arn:aws:eks:us-east-1:123456789012:cluster/c",
-            "tags": {"old": "a"},
+            "tags": {"old": "a", "gpuc.dev/tags": "old"},
             "resourcesVpcConfig": {"subnetIds": [], "securityGroupIds": []},
         },
     })
@@ -41,7 +45,7 @@ fn aws_takes_every_command() {
         let changed = resource.fields.iter();
         let changed = changed.flat_map(|field| field.update.iter().map(|it| (it, &field.want)));
         for (command, want) in made.chain(changed) {
-            let words = argv(command, &observed, want);
+            let words = argv(Some(resource.kind), command, &observed, want);
             let words = words.unwrap_or_else(|| panic!("{name}: jq takes nothing of {command:?}"));
             commands.push((name.clone(), words));
         }

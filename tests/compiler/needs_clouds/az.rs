@@ -10,7 +10,14 @@ use crate::needs::{self, CLOUD_OFFLINE, PYTHON};
 fn az_takes_every_command_and_shows_what_was_wanted() {
     let offline = needs::path(CLOUD_OFFLINE).join("az_offline.py");
     let python = needs::path(PYTHON);
-    let pools = [true, false].map(|on| json!({"enableAutoScaling": on}));
+    let pools = [true, false].map(|on| {
+        json!({
+            "enableAutoScaling": on,
+            "tags": {"old": "a", "gpuc-tags": "old", "bill to": "a=b, c"},
+            "nodeLabels": {"theirs.dev/zone": "left", "kubernetes.azure.com/scalesetpriority": "spot"},
+            "nodeTaints": ["theirs=x:NoExecute", "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"],
+        })
+    });
     let steps = steps("az", &pools);
     let asked = asked(&steps, &["az", "aks", "nodepool", "add", "--bogus", "1"]);
     let input = json!({"offline": offline, "steps": asked});

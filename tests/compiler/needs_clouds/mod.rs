@@ -7,34 +7,55 @@ pub(crate) mod rehearsal;
 use std::collections::BTreeSet;
 use std::process::Stdio;
 
-use gpuc::plan::{Command, Resource, Word};
+use gpuc::plan::{Command, Resource, ResourceKind, Word};
 use serde_json::Value;
 
 use crate::corpus::cases;
 
 /// The words of a command; what it takes from the cloud when it runs is what jq makes of a sample. `None` where jq
-/// makes nothing of it.
-pub(crate) fn argv(command: &Command, observed: &Value, want: &Value) -> Option<Vec<String>> {
-    let word = |word: &Word| match word {
-        Word::Text(text) => Some(text.clone()),
-        Word::Beside(file) => Some(file.clone()),
-        Word::Observed(program) => {
-            let answer = jq(program, observed, want).ok()?;
-            // As `jq -r` prints it.
-            Some(match answer {
-                Value::String(text) => text,
-                other => other.to_string(),
-            })
-        }
+/// makes nothing of it, or there is nothing to do.
+pub(crate) fn argv(
+    kind: Option<&ResourceKind>,
+    command: &Command,
+    observed: &Value,
+    want: &Value,
+) -> Option<Vec<String>> {
+    // As `jq -r` prints it.
+    let text = |answer: Value| match answer {
+        Value::String(text) => text,
+        other => other.to_string(),
     };
-    command.0.iter().map(word).collect()
+    let mut words = Vec::new();
+    for word in &command.0 {
+        match word {
+            Word::Text(word) | Word::Beside(word) => words.push(word.clone()),
+            Word::Observed(program) => words.push(text(jq(kind, program, observed, want).ok()?)),
+            Word::ObservedIfAny(program) => {
+                let answer = jq(kind, program, observed, want).ok()?;
+                words.push(text(Some(answer).filter(|answer| !answer.is_null())?));
+            }
+            Word::ObservedWords(program) => {
+                let answer = jq(kind, program, observed, want).ok()?;
+                let list = answer.as_array().filter(|list| !list.is_empty())?;
+                words.extend(list.iter().cloned().map(text));
+            }
+        }
+    }
+    Some(words)
 }
 
 /// What a jq program of a field makes of an observed resource.
-pub(crate) fn jq(program: &str, observed: &Value, want: &Value) -> Result<Value, String> {
+pub(crate) fn jq(
+    kind: Option<&ResourceKind>,
+    program: &str,
+    observed: &Value,
+    want: &Value,
+) -> Result<Value, String> {
     use std::io::Write;
+    let definitions = kind.map_or("", |kind| kind.definitions);
+    let program = format!("{definitions}\n{program}");
     let mut child = std::process::Command::new("jq")
-        .args(["-c", "--argjson", "want", &want.to_string(), program])
+        .args(["-c", "--argjson", "want", &want.to_string(), &program])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -83,7 +104,7 @@ pub(crate) fn other_commands(program: &str) -> Vec<(String, Vec<String>)> {
         }
         let words = commands
             .into_iter()
-            .filter_map(|it| argv(it, &Value::Null, &Value::Null));
+            .filter_map(|it| argv(None, it, &Value::Null, &Value::Null));
         let words = words.filter(|words| words[0] == program);
         found.extend(words.map(|words| (case.name.clone(), words)));
     }

@@ -35,7 +35,7 @@ pub(crate) fn steps(program: &str, observed: &[Value]) -> Vec<Step> {
             });
         }
     };
-    let words = |command: &Command| argv(command, &Value::Null, &Value::Null).unwrap();
+    let words = |command: &Command| argv(None, command, &Value::Null, &Value::Null).unwrap();
     let resources = resources(program);
     for (name, resource) in &resources {
         // What only removes something is made by removing it: there is nothing to show then.
@@ -53,7 +53,7 @@ pub(crate) fn steps(program: &str, observed: &[Value]) -> Vec<Step> {
         for field in &resource.fields {
             for command in &field.update {
                 for observed in observed {
-                    let words = argv(command, observed, &field.want);
+                    let words = argv(Some(resource.kind), command, observed, &field.want);
                     step(name, words.unwrap(), true, None);
                 }
             }
@@ -118,7 +118,7 @@ fn differing(resource: &Resource, shown: &Value) -> Vec<String> {
     let said = |field: &&Field| field.kind.create.is_some() || field.update.is_empty();
     let fields = resource.fields.iter().filter(said);
     let differing = fields.filter_map(|field| {
-        let read = jq(field.kind.read, shown, &field.want);
+        let read = jq(Some(resource.kind), field.kind.read, shown, &field.want);
         let (name, want) = (field.kind.name, &field.want);
         (read.as_ref() != Ok(want)).then(|| format!("{name} is {read:?}, not {want}"))
     });

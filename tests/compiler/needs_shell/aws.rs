@@ -4,13 +4,13 @@ use gpuc::plan::{Field, Resource};
 use serde_json::{Value, json};
 
 use super::life::{self, Case};
+use super::shared::{self, Shared, without};
 use super::{hostile, verify};
 
 static RICH: Case = Case {
     config: include_str!("aws.yaml"),
     before: "",
     elsewhere: "standin-state set-string eks.account 999999999999",
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -23,7 +23,6 @@ static EXISTING: Case = Case {
         groups='managedNodeGroups: [{name: gpu-a, instanceType: g5.2xlarge}]'
         eksctl create cluster --config-file=<(echo \"{$head, $place, $groups}\") >/dev/null",
     elsewhere: RICH.elsewhere,
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -33,7 +32,6 @@ static HOUSED: Case = Case {
     config: include_str!("aws-network.yaml"),
     before: "",
     elsewhere: RICH.elsewhere,
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -59,7 +57,10 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         }
         "VPC range" => cluster["tags"]["gpuc.dev/vpc-cidr"] = json!("10.99.0.0/16"),
         "zones" => cluster["tags"]["gpuc.dev/cluster-zones"] = json!("us-east-1f"),
-        "tags" => cluster["tags"]["extra"] = json!("tag"),
+        "tags" => {
+            cluster["tags"]["extra"] = json!("tag");
+            cluster["tags"]["gpuc.dev/tags"] = json!("extra");
+        }
         "Kubernetes version" => cluster["version"] = json!("1.33"),
         _ => return false,
     }
@@ -90,14 +91,18 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         "placement group" => group["tags"]["gpuc.dev/placement-group"] = json!("other"),
         "most pods on a node" => group["tags"]["gpuc.dev/max-pods"] = json!("9"),
         "Kubernetes version of the image" => group["tags"]["gpuc.dev/kubernetes"] = json!("1.33"),
-        "labels" => group["labels"]["extra"] = json!("label"),
+        "labels" => group["labels"]["gpuc.dev/pool"] = json!("other"),
         "taints" => {
-            let other = json!({"key": "other", "value": "x", "effect": "NO_EXECUTE"});
+            let other = json!({"key": "gpuc.dev/other", "value": "x", "effect": "NO_EXECUTE"});
             group["taints"] = json!([other]);
         }
-        "tags" => group["tags"]["extra"] = json!("tag"),
+        "tags" => {
+            group["tags"]["extra"] = json!("tag");
+            group["tags"]["gpuc.dev/tags"] = json!("extra");
+        }
         "the autoscaler's picture of a node" => {
-            group["tags"]["k8s.io/cluster-autoscaler/node-template/label/extra"] = json!("label");
+            let other = "k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/other";
+            group["tags"][other] = json!("label");
         }
         "nodes that may be missing during an upgrade" => {
             group["updateConfig"] = json!({"maxUnavailablePercentage": 33});
@@ -169,6 +174,136 @@ fn an_existing_cluster_gets_its_pool() {
         .collect();
     assert_eq!(groups, ["gpu-a", "infer"]);
     life::is_made_once(&HOUSED);
+}
+
+const PICTURE: &str = "k8s.io/cluster-autoscaler/node-template/label";
+
+static SHARED: Shared = Shared {
+    case: &RICH,
+    leaves: &[
+        (
+            r#"cost center: "ml: a/b", owner: platform"#,
+            "owner: platform",
+        ),
+        (r#"acme.dev/tier: gold, rack: "007""#, "acme.dev/tier: gold"),
+        ("- {key: batch, effect: PreferNoSchedule}", ""),
+    ],
+    plant: |state| {
+        let eks = &mut state["eks"];
+        eks["clusters"]["rich"]["tags"]["bill to"] = json!("x");
+        let group = &mut eks["nodegroups"]["infer"];
+        group["tags"]["bill to"] = json!("x");
+        group["tags"][format!("{PICTURE}/theirs")] = json!("left");
+        group["labels"]["theirs.dev/zone"] = json!("left");
+        let taint = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
+        let taints = group["taints"].as_array().unwrap().iter();
+        let taints = taints.filter(|it| **it != taint).cloned();
+        group["taints"] = taints.chain([taint.clone()]).collect();
+    },
+    spoil: |state| {
+        let eks = &mut state["eks"];
+        eks["clusters"]["rich"]["tags"]["owner"] = json!("nobody");
+        let group = &mut eks["nodegroups"]["infer"];
+        group["tags"]["gpuc.dev/labels"] = json!("nothing");
+        group["tags"][format!("{PICTURE}/rack")] = json!("1");
+        group["labels"]["rack"] = json!("1");
+        group["taints"][0]["value"] = json!("no");
+    },
+    shown: |state| {
+        let eks = &state["eks"];
+        let group = &eks["nodegroups"]["infer"];
+        let mut taints = group["taints"].as_array().unwrap().clone();
+        taints.sort_by_key(|taint| taint["key"].to_string());
+        // A value that is not there and an empty one are the same.
+        for taint in &mut taints {
+            taint["value"] = json!(taint["value"].as_str().unwrap_or_default());
+        }
+        let theirs = [
+            "alpha.eksctl.io/",
+            "eksctl.cluster.k8s.io/",
+            "gpuc.dev/machine",
+            "gpuc.dev/disk",
+            "gpuc.dev/place",
+        ];
+        let tags = without(&group["tags"], &theirs);
+        let of_cluster = [
+            "Name",
+            "alpha.eksctl.io/",
+            "eksctl.cluster.k8s.io/",
+            "gpuc.dev/vpc",
+            "gpuc.dev/cluster-zones",
+        ];
+        json!({
+            "cluster": without(&eks["clusters"]["rich"]["tags"], &of_cluster),
+            "tags": without(&tags, &["k8s.io/"]),
+            "picture": without(&tags, &["gpuc", "bill", "owner", "cost"]),
+            "labels": without(&group["labels"], &["alpha.eksctl.io/"]),
+            "taints": taints,
+        })
+    },
+    kept: &[
+        "EKS cluster rich: tags: not set by gpuc, and kept: bill to\n",
+        "EKS node group infer: tags: not set by gpuc, and kept: bill to\n",
+        "EKS node group infer: labels: not set by gpuc, and kept: theirs.dev/zone\n",
+        "EKS node group infer: taints: not set by gpuc, and kept: theirs:NO_EXECUTE\n",
+        "and kept: k8s.io/cluster-autoscaler/node-template/label/theirs\n",
+    ],
+};
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn what_others_set_is_left_alone() {
+    let theirs = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
+    let gpu = json!({"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"});
+    let template = "k8s.io/cluster-autoscaler/node-template";
+    let picture = |more: &[(&str, &str)]| {
+        let always = [
+            ("label/acme.dev/tier", "gold"),
+            ("label/gpuc.dev/pool", "infer"),
+            ("label/k8s.amazonaws.com/accelerator", "a10g-24gb"),
+            ("label/theirs", "left"),
+            ("resources/nvidia.com/gpu", "4"),
+            ("taint/nvidia.com/gpu", "present:NoSchedule"),
+        ];
+        let all = always.iter().chain(more);
+        let all = all.map(|(key, value)| (format!("{template}/{key}"), json!(value)));
+        Value::Object(all.collect())
+    };
+    let planted = json!({
+        "cluster": {
+            "cost center": "ml: a/b", "owner": "platform", "gpuc.dev/tags": "cost=_center owner", "bill to": "x",
+        },
+        "tags": {
+            "cost center": "ml: a/b", "owner": "platform", "gpuc.dev/tags": "cost=_center owner", "bill to": "x",
+            "gpuc.dev/labels": "acme.dev/tier k8s.amazonaws.com/accelerator rack",
+            "gpuc.dev/taints": "batch:PREFER_NO_SCHEDULE nvidia.com/gpu:NO_SCHEDULE",
+            "gpuc.dev/template": "label/acme.dev/tier label/k8s.amazonaws.com/accelerator label/rack \
+                                  resources/nvidia.com/gpu taint/batch taint/nvidia.com/gpu",
+        },
+        "picture": picture(&[("label/rack", "007"), ("taint/batch", ":PreferNoSchedule")]),
+        "labels": {
+            "acme.dev/tier": "gold", "gpuc.dev/pool": "infer", "k8s.amazonaws.com/accelerator": "a10g-24gb",
+            "rack": "007", "theirs.dev/zone": "left",
+        },
+        "taints": [{"key": "batch", "value": "", "effect": "PREFER_NO_SCHEDULE"}, gpu, theirs],
+    });
+    let left = json!({
+        "cluster": {"owner": "platform", "gpuc.dev/tags": "owner", "bill to": "x"},
+        "tags": {
+            "owner": "platform", "gpuc.dev/tags": "owner", "bill to": "x",
+            "gpuc.dev/labels": "acme.dev/tier k8s.amazonaws.com/accelerator",
+            "gpuc.dev/taints": "nvidia.com/gpu:NO_SCHEDULE",
+            "gpuc.dev/template": "label/acme.dev/tier label/k8s.amazonaws.com/accelerator \
+                                  resources/nvidia.com/gpu taint/nvidia.com/gpu",
+        },
+        "picture": picture(&[]),
+        "labels": {
+            "acme.dev/tier": "gold", "gpuc.dev/pool": "infer", "k8s.amazonaws.com/accelerator": "a10g-24gb",
+            "theirs.dev/zone": "left",
+        },
+        "taints": [gpu, theirs],
+    });
+    shared::others_are_left_alone(&SHARED, &planted, &left);
 }
 
 #[test]

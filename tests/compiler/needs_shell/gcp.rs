@@ -4,13 +4,13 @@ use gpuc::plan::{Field, Resource};
 use serde_json::{Value, json};
 
 use super::life::{self, Case};
+use super::shared::{self, Shared, without};
 use super::{hostile, verify};
 
 static RICH: Case = Case {
     config: include_str!("gcp.yaml"),
     before: "",
     elsewhere: r#"standin-state set gke.projects '["somebody-elses"]'"#,
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -22,7 +22,6 @@ static EXISTING: Case = Case {
         gcloud container clusters create theirs $place --cluster-version=1.34.1-gke.1 >/dev/null
         gcloud container node-pools create old $place --cluster=theirs >/dev/null",
     elsewhere: RICH.elsewhere,
-    brought: 0,
     settled: &[],
     drift,
 };
@@ -55,7 +54,11 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             cluster["currentMasterVersion"] = json!("1.33.5-gke.1080000");
         }
         "workload identity" => cluster["workloadIdentityConfig"] = json!({}),
-        "resource labels" => cluster["resourceLabels"]["owner"] = json!("somebody"),
+        "resource labels" => {
+            // The mark of `extra`, reckoned apart from gpuc.
+            cluster["resourceLabels"]["extra"] = json!("label");
+            cluster["resourceLabels"]["gpuc-labels"] = json!("yde5di");
+        }
         _ => return false,
     }
     true
@@ -100,14 +103,17 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         "metadata that pods see" => {
             config["workloadMetadataConfig"]["mode"] = json!("GCE_METADATA");
         }
-        "resource labels" => config["resourceLabels"]["owner"] = json!("somebody"),
+        "resource labels" => {
+            config["resourceLabels"]["extra"] = json!("label");
+            config["resourceLabels"]["gpuc-labels"] = json!("yde5di");
+        }
         "autoscaling" if field.want.is_null() => {
             pool["autoscaling"] = json!({"enabled": true, "totalMaxNodeCount": 5});
         }
         "autoscaling" => pool["autoscaling"]["totalMaxNodeCount"] = json!(77),
-        "node labels" => config["labels"]["extra"] = json!("label"),
+        "node labels" => config["labels"]["gpuc.dev/pool"] = json!("other"),
         "taints" => {
-            let other = json!({"key": "other", "value": "x", "effect": "NO_EXECUTE"});
+            let other = json!({"key": "gpuc.dev/other", "value": "x", "effect": "NO_EXECUTE"});
             config["taints"] = json!([other]);
         }
         "upgrade settings" => pool["upgradeSettings"]["maxSurge"] = json!(7),
@@ -128,14 +134,17 @@ fn a_cluster_is_made_once() {
     assert_eq!(cluster["releaseChannel"], json!({"channel": "STABLE"}));
     assert_eq!(
         cluster["resourceLabels"],
-        json!({"owner": "platform", "cost-center": "ml"})
+        json!({"owner": "platform", "cost-center": "ml", "gpuc-labels": "bofdon-xpidx3"})
     );
     let pools: Vec<_> = gke["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["attached", "infer", "slices", "system", "train"]);
     let infer = &gke["pools"]["infer"];
     assert_eq!(
         infer["config"]["labels"],
-        json!({"acme.dev/tier": "gold", "gpuc.dev/pool": "infer", "rack": "007"})
+        json!({
+            "acme.dev/tier": "gold", "gpuc.dev/pool": "infer", "rack": "007",
+            "gpuc.dev/labels": "eg7s3z-l7fosf", "gpuc.dev/taints": "pfzsmv",
+        })
     );
     assert_eq!(
         infer["config"]["taints"],
@@ -180,6 +189,84 @@ fn an_existing_cluster_gets_its_pool() {
     let state = life::is_made_once(&EXISTING);
     let pools: Vec<_> = state["gke"]["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["default-pool", "infer", "old"]);
+}
+
+static SHARED: Shared = Shared {
+    case: &RICH,
+    leaves: &[
+        ("owner: platform, cost-center: ml", "cost-center: ml"),
+        (r#"acme.dev/tier: gold, rack: "007""#, "acme.dev/tier: gold"),
+        (
+            r#"taints: [{key: batch, value: "yes", effect: NoExecute}]"#,
+            "taints: []",
+        ),
+        ("tags: {tier: gold}", "tags: {}"),
+    ],
+    plant: |state| {
+        let gke = &mut state["gke"];
+        gke["clusters"]["rich"]["resourceLabels"]["billing"] = json!("x1");
+        let config = &mut gke["pools"]["infer"]["config"];
+        config["resourceLabels"]["billing"] = json!("x1");
+        config["labels"]["theirs.dev/zone"] = json!("left");
+        let taint = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
+        let taints = config["taints"].as_array().cloned().unwrap_or_default();
+        let taints = taints.into_iter().filter(|it| *it != taint);
+        config["taints"] = taints.chain([taint.clone()]).collect();
+    },
+    spoil: |state| {
+        let gke = &mut state["gke"];
+        gke["clusters"]["rich"]["resourceLabels"]["owner"] = json!("nobody");
+        let config = &mut gke["pools"]["infer"]["config"];
+        config["labels"]["rack"] = json!("1");
+        config["labels"]["gpuc.dev/labels"] = json!("aaaaaa");
+        config["taints"][0]["value"] = json!("no");
+    },
+    shown: |state| {
+        let gke = &state["gke"];
+        let config = &gke["pools"]["infer"]["config"];
+        let mut taints = config["taints"].as_array().unwrap().clone();
+        taints.retain(|taint| taint["key"] != "nvidia.com/gpu");
+        taints.sort_by_key(|taint| taint["key"].to_string());
+        json!({
+            "cluster": gke["clusters"]["rich"]["resourceLabels"],
+            "resources": without(&config["resourceLabels"], &["goog-"]),
+            "labels": config["labels"],
+            "taints": taints,
+        })
+    },
+    kept: &[
+        "GKE cluster rich: resource labels: not set by gpuc, and kept: billing\n",
+        "GKE node pool infer: resource labels: not set by gpuc, and kept: billing\n",
+        "GKE node pool infer: node labels: not set by gpuc, and kept: theirs.dev/zone\n",
+        "GKE node pool infer: taints: not set by gpuc, and kept: theirs:NO_EXECUTE\n",
+    ],
+};
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn what_others_set_is_left_alone() {
+    let theirs = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
+    let planted = json!({
+        "cluster": {"owner": "platform", "cost-center": "ml", "gpuc-labels": "bofdon-xpidx3", "billing": "x1"},
+        "resources": {
+            "owner": "platform", "cost-center": "ml", "tier": "gold", "gpuc-labels": "bofdon-xgfp42-xpidx3", "billing": "x1",
+        },
+        "labels": {
+            "acme.dev/tier": "gold", "gpuc.dev/pool": "infer", "rack": "007", "theirs.dev/zone": "left",
+            "gpuc.dev/labels": "eg7s3z-l7fosf", "gpuc.dev/taints": "pfzsmv",
+        },
+        "taints": [{"key": "batch", "value": "yes", "effect": "NO_EXECUTE"}, theirs],
+    });
+    let left = json!({
+        "cluster": {"cost-center": "ml", "gpuc-labels": "bofdon", "billing": "x1"},
+        "resources": {"cost-center": "ml", "gpuc-labels": "bofdon", "billing": "x1"},
+        "labels": {
+            "acme.dev/tier": "gold", "gpuc.dev/pool": "infer", "theirs.dev/zone": "left",
+            "gpuc.dev/labels": "l7fosf",
+        },
+        "taints": [theirs],
+    });
+    shared::others_are_left_alone(&SHARED, &planted, &left);
 }
 
 #[test]

@@ -241,10 +241,8 @@ fn applies(case: &Case, config: &mut Value, renamed: &Renamed) {
             resource.name,
             run.calls
         );
-        // AKS makes the first pool with the cluster.
-        let brought =
-            case.brought > 0 && resource.kind.name == "AKS node pool" && resource.delete.is_empty();
-        for command in resource.create.iter().filter(|_| !brought) {
+        let comes = resource.comes_with.is_some();
+        for command in resource.create.iter().filter(|_| !comes) {
             assert!(called(command), "{command:#?}\n{:#?}", run.calls);
         }
     }

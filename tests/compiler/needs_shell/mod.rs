@@ -7,5 +7,6 @@ mod gcp;
 mod hostile;
 mod life;
 mod on_prem;
+mod shared;
 mod stage;
 mod verify;

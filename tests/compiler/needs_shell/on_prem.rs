@@ -15,7 +15,6 @@ static RICH: Case = Case {
         standin-state node old-1 rack=b
         standin-state set nodes.dgx-2.spec.taints '[{"key": "site", "effect": "NoSchedule"}]'"#,
     elsewhere: r#"standin-state set contexts '{"production": {}}'"#,
-    brought: 0,
     settled: &["labels", "taints"],
     drift,
 };

@@ -187,13 +187,7 @@ impl Stage {
     /// Whether a call is that of a command. What is known only at run time may be anything.
     pub(crate) fn is(&self, call: &Call, command: &plan::Command) -> bool {
         let cloud = self.tree().join("cloud");
-        let same = |(word, said): (&Word, &String)| match word {
-            Word::Text(text) => text == said,
-            Word::Beside(file) => *said == cloud.join(file).to_str().unwrap(),
-            Word::Observed(_) => true,
-        };
-        let words = &command.0;
-        words.len() == call.words.len() && words.iter().zip(&call.words).all(same)
+        fits(&command.0, &call.words, &cloud)
     }
 
     /// Whether the calls are those of the commands, in order and no others.
@@ -221,6 +215,25 @@ impl Stage {
     fn root(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap()
     }
+}
+
+/// Whether words are those of a command.
+fn fits(command: &[Word], words: &[String], cloud: &Path) -> bool {
+    let Some((word, more)) = command.split_first() else {
+        return words.is_empty();
+    };
+    let Some((said, left)) = words.split_first() else {
+        return false;
+    };
+    let is_it = match word {
+        Word::Text(text) => text == said,
+        Word::Beside(file) => *said == cloud.join(file).to_str().unwrap(),
+        Word::Observed(_) | Word::ObservedIfAny(_) => true,
+        Word::ObservedWords(_) => {
+            return (1..=words.len()).any(|count| fits(more, &words[count..], cloud));
+        }
+    };
+    is_it && fits(more, left, cloud)
 }
 
 impl Run {

@@ -69,14 +69,19 @@ pub(crate) fn healthy_and_not(case: &Case) {
     }
     fails(&stage, &world, &told);
 
+    let status = |seen: u32, desired: u32, updated: u32, ready: u32| {
+        json!({
+            "observedGeneration": seen, "desiredNumberScheduled": desired, "updatedNumberScheduled": updated,
+            "numberReady": ready,
+        })
+    };
     for (status, ails) in [
+        (status(3, 0, 0, 0), "wants to run on no node"),
+        (status(3, 2, 2, 1), "is ready on 1 of 2 nodes"),
+        (status(3, 2, 1, 2), "is as it is written on 1 of 2 nodes"),
         (
-            json!({"desiredNumberScheduled": 0}),
-            "wants to run on no node",
-        ),
-        (
-            json!({"desiredNumberScheduled": 2, "numberReady": 1}),
-            "is ready on 1 of 2 nodes",
+            status(2, 2, 2, 2),
+            "was changed, and Kubernetes has not looked at it since",
         ),
         (Value::Null, "is not there"),
     ] {
@@ -152,8 +157,11 @@ pub(crate) fn healthy(stage: &Stage) -> Value {
         let (namespace, name) = path.split_once('/').unwrap();
         world["objects"][format!("daemonset/{path}")] = json!({
             "apiVersion": "apps/v1", "kind": "DaemonSet",
-            "metadata": {"name": name, "namespace": namespace},
-            "status": {"desiredNumberScheduled": count, "numberReady": count},
+            "metadata": {"name": name, "namespace": namespace, "generation": 3},
+            "status": {
+                "observedGeneration": 3, "desiredNumberScheduled": count, "updatedNumberScheduled": count,
+                "numberReady": count,
+            },
         });
     }
     world

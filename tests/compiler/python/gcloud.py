@@ -64,6 +64,8 @@ class Gke(http.server.BaseHTTPRequestHandler):
             answer = stored.get(path) if step["made"] or path in fresh else None
             if answer is None and (step["exists"] or parts[-2] == "clusters" and "node-pools" in step["argv"]):
                 answer = (pool if parts[-2] == "nodePools" else cluster)(parts[-1])
+                # What `--remove-labels` names must be there.
+                answer["resourceLabels"] = {"extra": "a", "gpuc-labels": "yde5di"}
             if answer is not None and parts[-2] == "clusters":
                 named = [word.split("=", 1)[1] for word in step["argv"] if word.startswith("--node-pool=")]
                 answer = {**cluster(parts[-1]), **answer, "nodePools": [pool(name) for name in named]}

@@ -96,6 +96,17 @@ pub(super) fn set_mode(path: &Path, executable: bool) -> Result<()> {
     Ok(())
 }
 
+/// A link in place of a folder leads to where gpuc was not told to write.
+pub(super) fn refuse_link(folder: &Path) -> Result<()> {
+    let is_link = fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink());
+    ensure!(
+        !is_link,
+        "{}: is a link; gpuc writes no files through links",
+        folder.display()
+    );
+    Ok(())
+}
+
 /// Makes a folder and those above it.
 pub(super) fn make_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).with_context(|| format!("{}: cannot be made a folder", path.display()))

@@ -38,6 +38,7 @@ pub(crate) fn read_lock(folder: &Path) -> Result<Option<Lock>> {
 
 /// What a build would change, without changing it.
 pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> {
+    disk::refuse_link(folder)?;
     let old = read_lock(folder)?;
     let mut changes = plan_write(folder, tree, old.as_ref())?;
     changes.lock = old.as_ref() != Some(lock);
@@ -47,6 +48,7 @@ pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> 
 /// Writes the tree of a cluster into its folder. With `force`, files that somebody changed or that are not gpuc's are
 /// overwritten; without, nothing is written when there is any, and the error lists them.
 pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Result<Changes> {
+    disk::refuse_link(folder)?;
     disk::make_folder(folder)?;
     let _turn = disk::take_turn(folder);
     // With force, a lock that cannot be read is as none: everything in the way is overwritten, and nothing else
@@ -79,6 +81,7 @@ pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Res
 
 /// Removes what gpuc owns in the folder of a cluster that is no more, its lock last, and the folder if nothing is left.
 pub(crate) fn remove(folder: &Path, force: bool) -> Result<Changes> {
+    disk::refuse_link(folder)?;
     let _turn = disk::take_turn(folder);
     let Some(old) = read_lock(folder)? else {
         return Ok(Changes::default());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::commands::{Target, aws};
 use super::tags::{self, Tags};
-use super::{eksctl, section};
+use super::{eksctl, memory, section};
 use crate::check::Checked;
 use crate::node::{Because, Origin};
 use crate::plan::{Change, Command, Field, FieldKind, Observe, Resource, ResourceKind, Word};
@@ -25,6 +25,7 @@ pub(super) static KIND: ResourceKind = ResourceKind {
         TAGS,
         VERSION,
     ],
+    definitions: include_str!("cluster.jq"),
 };
 
 const EKS_API: &str =
@@ -86,7 +87,7 @@ const SECURITY_GROUP: FieldKind = FieldKind {
 
 const TAGS: FieldKind = FieldKind {
     name: "tags",
-    read: r#".cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not))"#,
+    read: "our_tags",
     create: None,
     change: Change::InPlace,
     source: "botocore 1.43.11, eks TagResource and UntagResource, 2026-11-21",
@@ -128,6 +129,7 @@ pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
             absent: "ResourceNotFoundException",
         },
         create: vec![create_command, target.wait_for_cluster()],
+        comes_with: None,
         fields: fields(checked, create, &target),
         delete: vec![delete],
         origin: Origin::made([section.cluster.span], Because::Written),
@@ -191,11 +193,15 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
         fields.insert(0, field(&VPC, json!(vpc.id.value), Vec::new(), origin));
         fields.extend(network(vpc, target));
     }
-    let tags = tags::of(&section(&checked.written).tags);
+    let mut tags = tags::of(&section(&checked.written).tags);
     let origin = Origin::made(tags::spans(&tags), Because::Written);
+    tags.extend(memory::of_tags(&tags));
     let want = json!(tags::values(&tags));
-    let update = tags::update(&want, ".cluster.arn", TAGS.read, &target.region);
-    fields.push(field(&TAGS, want, update, origin));
+    let update = tags::update(&want, ".cluster.arn", "tags_left", &target.region);
+    fields.push(Field {
+        others: Some("their_tags"),
+        ..field(&TAGS, want, update, origin)
+    });
     let version = checked.kubernetes.sure();
     let update = aws(["eks", "update-cluster-version"], &target.region)
         .with(["--name", &target.cluster])
@@ -233,6 +239,7 @@ fn field(kind: &'static FieldKind, want: Value, update: Vec<Command>, origin: Or
         kind,
         want,
         update,
+        others: None,
         origin,
     }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::mapping::{Mapping, sequence};
 use super::node_group::{CapacityType, NodeGroup, effect_name, family_name};
 use super::tags::{self, Tags};
-use super::{cluster, cluster_name, section};
+use super::{cluster, cluster_name, memory, section};
 use crate::check::Checked;
 use crate::model::Pool;
 use crate::node::{Because, Node, Origin};
@@ -80,6 +80,7 @@ fn metadata(checked: Checked<'_>) -> Node {
     let name = cluster_name(&checked.written);
     let version = checked.kubernetes.sure();
     let mut tags = tags::of(&section.tags);
+    tags.extend(memory::of_tags(&tags));
     if let AwsCluster::Create(create) = &section.cluster.value {
         tags.extend(cluster::record(create));
     }
@@ -252,7 +253,9 @@ fn taint(taint: &crate::model::PoolTaint) -> Node {
 fn tag_node(tags: &Tags) -> Node {
     let mut mapping = Mapping::default();
     for (key, (value, spans)) in tags {
-        let reason = if key.starts_with(tags::RECORD) {
+        let reason = if memory::is_memory(key) {
+            "what gpuc set is written down, to tell it from what others set"
+        } else if key.starts_with(tags::RECORD) {
             "what EKS does not show is written down, so that a change of it is noticed"
         } else if key.starts_with(tags::TEMPLATE) {
             "the Cluster Autoscaler must know a node before there is one"

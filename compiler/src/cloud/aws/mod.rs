@@ -6,6 +6,7 @@ pub mod cpu;
 mod eksctl;
 pub mod machines;
 mod mapping;
+mod memory;
 pub mod names;
 mod node_group;
 mod os;
@@ -22,7 +23,7 @@ use gpuc_schema::config::{
 };
 
 use super::machine::Machine;
-use super::{Cloud, Facts, MachineName, NameRule};
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
@@ -62,12 +63,14 @@ static FACTS: Facts = Facts {
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),
+        INSTANCE_TYPE,
     ],
     drivers: &[
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
         DriverOwner::DaemonSet,
     ],
+    driver_daemon_set: false,
     driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,

@@ -3,7 +3,7 @@
 //! eksctl puts disk, EFA, placement, reservation and pod limit into a launch template, where `describe-nodegroup` does
 //! not show them. So gpuc writes them down as tags when it creates a node group, and reads them back to tell a change
 //! that cannot be made in place. A group without these tags was not made by gpuc, and the script stops before it
-//! touches it.
+//! touches it. What gpuc remembers of its labels, taints and tags is in `memory.rs`.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::commands::aws;
 use super::node_group::{NodeGroup, effect_name};
-use super::section;
+use super::{memory, section};
 use crate::plan::{Command, Word};
 
 /// Prefixes of tags that gpuc, eksctl, EKS and AWS write; users may not.
@@ -149,6 +149,7 @@ pub(super) fn all(group: &NodeGroup<'_>) -> Tags {
     let mut tags = written(group);
     tags.extend(template(group));
     tags.extend(record(group));
+    tags.extend(memory::of_group(group));
     tags
 }
 
@@ -173,9 +174,9 @@ fn strictness(effect: TaintEffect) -> u8 {
     }
 }
 
-/// The commands that make the tags of a resource these: those that are missing or differ are written, those that `read`
-/// finds beside them are removed.
-pub(super) fn update(want: &Value, arn: &str, read: &str, region: &str) -> Vec<Command> {
+/// The commands that make the tags of a resource these: the wanted ones are written, and those that the program `left`
+/// lists are removed.
+pub(super) fn update(want: &Value, arn: &str, left: &str, region: &str) -> Vec<Command> {
     let on = |command| {
         let command = aws(["eks", command], region).with(["--resource-arn"]);
         command.with_word(Word::Observed(arn.to_owned()))
@@ -184,32 +185,22 @@ pub(super) fn update(want: &Value, arn: &str, read: &str, region: &str) -> Vec<C
     if want.as_object().is_some_and(|want| !want.is_empty()) {
         commands.push(on("tag-resource").with(["--tags".to_owned(), want.to_string()]));
     }
-    let left = Word::Observed(left_over(read));
+    let left = Word::ObservedIfAny(left.to_owned());
     commands.push(on("untag-resource").with(["--tag-keys"]).with_word(left));
     commands
 }
 
 /// The same for the tags of the Auto Scaling group that is behind a node group. EKS does not pass its tags on.
-pub(super) fn update_scaling_group(want: &Value, read: &str, region: &str) -> Vec<Command> {
-    const GROUPS: &str = ".nodegroup.resources.autoScalingGroups[].name as $group";
-    let tag = r#"ResourceId: $group, ResourceType: "auto-scaling-group", Key"#;
+pub(super) fn update_scaling_group(want: &Value, region: &str) -> Vec<Command> {
     let mut commands = Vec::new();
     if want.as_object().is_some_and(|want| !want.is_empty()) {
-        let tags = format!(
-            "[{GROUPS} | $want | to_entries[] | {{{tag}: .key, Value: .value, PropagateAtLaunch: false}}]"
-        );
         let command = aws(["autoscaling", "create-or-update-tags"], region).with(["--tags"]);
-        commands.push(command.with_word(Word::Observed(tags)));
+        commands.push(command.with_word(Word::Observed("template_of_scaling_groups".to_owned())));
     }
-    let tags = format!("[{GROUPS} | ({})[] | {{{tag}: .}}]", left_over(read));
+    let left = Word::ObservedIfAny("template_left_on_scaling_groups".to_owned());
     let command = aws(["autoscaling", "delete-tags"], region).with(["--tags"]);
-    commands.push(command.with_word(Word::Observed(tags)));
+    commands.push(command.with_word(left));
     commands
-}
-
-/// The keys that are there and not wanted. AWS refuses an empty list, so that one is always named which never exists.
-fn left_over(read: &str) -> String {
-    format!(r#"["gpuc.dev/none"] + (({read} | keys) - ($want | keys))"#)
 }
 
 #[cfg(test)]
@@ -249,9 +240,9 @@ nodePools:
         assert!(update[0].starts_with("aws eks tag-resource --region us-east-1 --resource-arn $(.nodegroup.nodegroupArn) --tags {"));
         assert!(
             update[2]
-                .starts_with("aws autoscaling create-or-update-tags --region us-east-1 --tags $([")
+                .starts_with("aws autoscaling create-or-update-tags --region us-east-1 --tags $(")
         );
-        assert!(update[3].starts_with("aws autoscaling delete-tags --region us-east-1 --tags $(["));
+        assert!(update[3].starts_with("aws autoscaling delete-tags --region us-east-1 --tags $("));
     }
 
     #[test]
@@ -271,7 +262,14 @@ nodePools:
             "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}, tags: {team: c}}]";
         let made = provision_whole(&format!("{head}{pools}"));
         let tags = |resource: usize| field(&made.resources[resource], "tags").want.clone();
-        assert_eq!(tags(0), serde_json::json!({"cost": "b", "team": "a"}));
-        assert_eq!(tags(1), serde_json::json!({"cost": "b", "team": "c"}));
+        let memory = "cost team";
+        assert_eq!(
+            tags(0),
+            serde_json::json!({"cost": "b", "team": "a", "gpuc.dev/tags": memory})
+        );
+        assert_eq!(
+            tags(1),
+            serde_json::json!({"cost": "b", "team": "c", "gpuc.dev/tags": memory})
+        );
     }
 }

@@ -60,7 +60,9 @@ pub(super) fn provision_whole(yaml: &str) -> Provisioning {
 pub(super) fn line(command: &Command) -> String {
     let word = |word: &Word| match word {
         Word::Text(text) => text.clone(),
-        Word::Observed(program) => format!("$({program})"),
+        Word::Observed(program) | Word::ObservedIfAny(program) | Word::ObservedWords(program) => {
+            format!("$({program})")
+        }
         Word::Beside(path) => format!("./{path}"),
     };
     command.0.iter().map(word).collect::<Vec<_>>().join(" ")

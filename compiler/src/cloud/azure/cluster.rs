@@ -3,13 +3,13 @@
 use gpuc_schema::config::{AzureCreate, AzureTier};
 use serde_json::{Map, Value, json};
 
-use super::pool::{cleared, first_pool, pairs};
-use super::{az, cluster_name, created, pool, section, system_pool};
+use super::pool::{first_pool, pairs};
+use super::{az, cluster_name, created, memory, pool, section, system_pool};
 use crate::model::Cluster;
 use crate::node::{Because, Origin};
 use crate::plan::{
     Change, Command, Credentials, Field, FieldKind, IdentityCheck, Observe, Provisioning, Resource,
-    ResourceKind,
+    ResourceKind, Word,
 };
 
 /// A resource group. It may be the user's own and hold other things: it is made when it is missing, never changed and
@@ -17,6 +17,7 @@ use crate::plan::{
 pub(super) static GROUP: ResourceKind = ResourceKind {
     name: "resource group",
     fields: &[],
+    definitions: "",
 };
 
 /// An AKS cluster.
@@ -32,6 +33,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         WORKLOAD_IDENTITY,
         TAGS,
     ],
+    definitions: include_str!("tags.jq"),
 };
 
 const UPDATE: &str = "azure-cli 2.91.0, az aks update";
@@ -93,7 +95,7 @@ const WORKLOAD_IDENTITY: FieldKind = FieldKind {
 };
 const TAGS: FieldKind = FieldKind {
     name: "tags",
-    read: "(.tags // {})",
+    read: "our_tags_spelled",
     create: Some("--tags"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
@@ -162,6 +164,7 @@ fn group(cluster: &Cluster) -> Resource {
             absent: "\\(ResourceGroupNotFound\\)",
         },
         create: vec![create],
+        comes_with: None,
         fields: Vec::new(),
         delete: Vec::new(),
         origin: Origin::made([name.span], Because::Written),
@@ -176,14 +179,21 @@ fn aks(cluster: &Cluster, create: &AzureCreate) -> Resource {
         name: cluster.name.value.clone(),
         script: "cluster".to_owned(),
         about: format!("The AKS cluster {} with its first pool.", cluster.name),
-        observe: Observe {
-            command: az(&["aks", "show"]).with(["--output", "json"]),
-            absent: "\\(Resource(Group)?NotFound\\)",
-        },
+        observe: seen(cluster),
         create: vec![creation(cluster, create, az(&["aks", "create"]))],
+        comes_with: None,
         fields: fields(cluster, create),
         delete: vec![az(&["aks", "delete"]).with(["--yes", "--output", "none"])],
         origin: Origin::made([section.cluster.span, cluster.name.span], Because::Written),
+    }
+}
+
+/// How to see a cluster that gpuc makes.
+pub(super) fn seen(cluster: &Cluster) -> Observe {
+    let command = az(&cluster.written, &["aks", "show"]).with(["--name", &cluster.name]);
+    Observe {
+        command: command.with(["--output", "json"]),
+        absent: "\\(Resource(Group)?NotFound\\)",
     }
 }
 
@@ -205,7 +215,7 @@ fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Comman
     if create.workload_identity.value {
         command = command.with(["--enable-oidc-issuer", "--enable-workload-identity"]);
     }
-    let tags = pairs(&tags(cluster));
+    let tags = pairs(&memory::tags_of_cluster(tags(cluster)));
     if !tags.is_empty() {
         command = command.with(["--tags"]).with(tags);
     }
@@ -220,6 +230,7 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         kind,
         want,
         update,
+        others: None,
         origin: Origin::made([section.cluster.span, span], Because::Written),
     };
     let az = |words: &[&str]| {
@@ -230,12 +241,12 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     let version = cluster.kubernetes.sure();
     let upgrade = az(&["aks", "upgrade", "--control-plane-only", "--yes"])
         .with(["--kubernetes-version", &version.to_string()]);
-    let tags = tags(cluster);
+    let tags = memory::tags_of_cluster(tags(cluster));
     // az takes an empty set for no change at all, and asks whether to reconcile; to --yes it does what was said
     // (azure-cli 2.91.0, acs/managed_cluster_decorator.py, `check_raw_parameters`).
     let set_tags = az(&["aks", "update", "--yes"])
         .with(["--tags"])
-        .with(cleared(pairs(&tags)));
+        .with_word(Word::ObservedWords("all_tags".to_owned()));
 
     let mut fields = vec![
         field(
@@ -287,7 +298,10 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         update(&[switch]),
     ));
     let span = section.cluster.span;
-    fields.push(field(&TAGS, Value::Object(tags), span, vec![set_tags]));
+    fields.push(Field {
+        others: Some("their_tags"),
+        ..field(&TAGS, Value::Object(tags), span, vec![set_tags])
+    });
     fields
 }
 

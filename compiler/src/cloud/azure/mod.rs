@@ -3,6 +3,7 @@
 mod cluster;
 pub mod cpu;
 pub mod machines;
+mod memory;
 mod mig;
 pub mod names;
 mod os;
@@ -17,7 +18,9 @@ use gpuc_schema::config::{
 };
 
 use super::machine::Machine;
-use super::{Cloud, Facts, MachineName, NameRule};
+use super::{
+    ARCHITECTURE, Cloud, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule, OPERATING_SYSTEM,
+};
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Label, Pool, PoolTaint, SetBy};
 use crate::node::Origin;
@@ -59,11 +62,22 @@ static FACTS: Facts = Facts {
         source: "learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules, 2026-11-21",
     },
     taint_needs_value: Some("azure-cli 2.91.0 accepts only key=value:Effect (acs/_validators.py)"),
-    reserved_prefixes: &[(
-        "kubernetes.azure.com/",
-        "AKS keeps it for its own labels (MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md)",
-    )],
+    reserved_prefixes: &[
+        (
+            "kubernetes.azure.com/",
+            "AKS keeps it for its own labels (MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md)",
+        ),
+        HOSTNAME,
+        ARCHITECTURE,
+        OPERATING_SYSTEM,
+        INSTANCE_TYPE,
+        (
+            "topology.kubernetes.io/",
+            "AKS sets it to where the node is",
+        ),
+    ],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
+    driver_daemon_set: false,
     driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,

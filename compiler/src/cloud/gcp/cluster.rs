@@ -3,13 +3,15 @@
 //! GKE makes no cluster without a pool. gpuc asks for the smallest one and deletes it once a pool of its own is there.
 //! The deletion is a resource of its own, so that a script that died between the two is finished by the next run.
 
+use std::collections::BTreeMap;
+
 use gpuc_schema::Span;
 use gpuc_schema::config::{Gcp, GcpCreate, GcpReleaseChannel};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::place::{self, Place};
 use super::setting::Setting;
-use super::{DEFAULT_POOL, cluster_fields as kinds, created, pool, section};
+use super::{DEFAULT_POOL, cluster_fields as kinds, created, memory, pool, section};
 use crate::check::Checked;
 use crate::node::{Because, Origin};
 use crate::plan::{
@@ -20,12 +22,14 @@ use crate::plan::{
 pub(super) static CLUSTER: ResourceKind = ResourceKind {
     name: "GKE cluster",
     fields: kinds::FIELDS,
+    definitions: concat!(include_str!("labels.jq"), include_str!("cluster.jq")),
 };
 
 /// The pool that a GKE cluster is born with.
 pub(super) static FIRST_POOL: ResourceKind = ResourceKind {
     name: "GKE cluster's first pool",
     fields: kinds::FIRST_POOL_FIELDS,
+    definitions: "",
 };
 
 /// What to make.
@@ -77,6 +81,7 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Resou
         ),
         observe: observe(place),
         create: vec![command],
+        comes_with: None,
         fields: settings.into_iter().map(|setting| setting.field).collect(),
         delete: vec![place.cluster("delete")],
         origin: Origin::made([section(&cluster.written).cluster.span], Because::Written),
@@ -100,7 +105,7 @@ fn settings(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Vec<S
     settings.push(release_channel(create, place));
     settings.push(control_plane(cluster, place));
     settings.push(workload_identity(create, place));
-    settings.extend(resource_labels(section(&cluster.written), place));
+    settings.push(resource_labels(section(&cluster.written), place));
     settings
 }
 
@@ -157,27 +162,27 @@ fn workload_identity(create: &GcpCreate, place: Place<'_>) -> Setting {
         .update(place.cluster("update").with([change]))
 }
 
-fn resource_labels(gcp: &Gcp, place: Place<'_>) -> Option<Setting> {
-    let labels = gcp.resource_labels.iter();
-    let span = labels.clone().next()?.0.span;
-    let written: Vec<_> = labels
-        .clone()
+fn resource_labels(gcp: &Gcp, place: Place<'_>) -> Setting {
+    let written = &gcp.resource_labels;
+    let span = written
+        .iter()
+        .next()
+        .map_or(Span::NONE, |(key, _)| key.span);
+    let memory = memory::of_resource_labels(written.keys().map(|key| key.as_str()));
+    let labels = written
+        .iter()
+        .map(|(key, value)| (key.value.clone(), value.value.clone()));
+    let labels: BTreeMap<_, _> = labels.chain(memory).collect();
+    let pairs: Vec<_> = labels
+        .iter()
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
-    let want = labels.map(|(key, value)| (key.value.clone(), json!(value.value)));
-    let want = Value::Object(want.collect::<Map<_, _>>());
-    // gcloud sends the labels of this flag alone, and GKE takes them for the whole set (api_adapter.py).
-    let all = r#""--update-labels=" + ((.resourceLabels // {}) + $want
-        | to_entries | map("\(.key)=\(.value)") | join(","))"#;
-    let update = place
-        .cluster("update")
-        .with_word(Word::Observed(all.to_owned()));
-    let setting = Setting::new(&kinds::RESOURCE_LABELS, want, span);
-    Some(
-        setting
-            .flag(format!("--labels={}", written.join(",")))
-            .update(update),
-    )
+    let flag = (!pairs.is_empty()).then(|| format!("--labels={}", pairs.join(",")));
+    let all = Word::Observed("all_labels".to_owned());
+    Setting::new(&kinds::RESOURCE_LABELS, json!(labels), span)
+        .flags(flag)
+        .update(place.cluster("update").with_word(all))
+        .others("their_labels")
 }
 
 fn first_pool(cluster: Checked<'_>, place: Place<'_>) -> Resource {
@@ -194,10 +199,12 @@ fn first_pool(cluster: Checked<'_>, place: Place<'_>) -> Resource {
         about: format!("the end of {DEFAULT_POOL}, which GKE made together with the cluster"),
         observe: observe(place),
         create: vec![delete.clone()],
+        comes_with: None,
         fields: vec![Field {
             kind: &kinds::FIRST_POOL,
             want: json!(false),
             update: vec![delete],
+            others: None,
             origin: origin.clone(),
         }],
         delete: Vec::new(),
@@ -222,6 +229,8 @@ fn last(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{cluster, line, made, provisioned};
+    use serde_json::Value;
+
     use super::*;
 
     #[test]

@@ -79,9 +79,8 @@ pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {
 };
 
 pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
-    // Others may label a cluster too; theirs stay.
     name: "resource labels",
-    read: ". as $it | $want | with_entries(.value = $it.resourceLabels[.key])",
+    read: "our_labels",
     create: Some("--labels"),
     change: Change::InPlace,
     source: UPDATE_HELP,

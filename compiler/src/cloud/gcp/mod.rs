@@ -8,13 +8,13 @@ mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
 pub mod machines;
+mod memory;
 pub mod names;
 mod nodes;
 mod os;
 pub mod partitions;
 mod place;
 mod pool;
-mod pool_fields;
 mod rules;
 mod setting;
 mod taints;
@@ -28,7 +28,7 @@ use gpuc_schema::config::{
 use gpuc_schema::gpu::GpuModel;
 
 use super::machine::Machine;
-use super::{Cloud, Facts, MachineName, NameRule};
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, Pool, PoolTaint};
 use crate::node::Origin;
@@ -60,12 +60,14 @@ static FACTS: Facts = Facts {
     reserved_prefixes: &[
         ("kubernetes.io/", "kubelets may not set such labels"),
         ("k8s.io/", "kubelets may not set such labels"),
+        INSTANCE_TYPE,
     ],
     drivers: &[
         DriverOwner::DaemonSet,
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
     ],
+    driver_daemon_set: true,
     driver_words: &["default", "latest"],
     plugins: &[
         DevicePlugin::Gpuc,

@@ -28,6 +28,7 @@ impl Setting {
                 kind,
                 want,
                 update: Vec::new(),
+                others: None,
                 origin: Origin::made([span], because),
             },
         }
@@ -48,6 +49,11 @@ impl Setting {
     /// Adds a command that changes it.
     pub(super) fn update(mut self, command: Command) -> Self {
         self.field.update.push(command);
+        self
+    }
+    /// Says that others add to it, and by which program theirs are listed.
+    pub(super) fn others(mut self, program: &'static str) -> Self {
+        self.field.others = Some(program);
         self
     }
 }

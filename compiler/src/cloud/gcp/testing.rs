@@ -60,7 +60,9 @@ pub(super) fn made<'p>(provisioning: &'p Provisioning, script: &str) -> &'p Reso
 pub(super) fn line(command: &Command) -> String {
     let words = command.0.iter().map(|word| match word {
         Word::Text(text) => text.clone(),
-        Word::Observed(program) => format!("{{{program}}}"),
+        Word::Observed(program) | Word::ObservedIfAny(program) | Word::ObservedWords(program) => {
+            format!("{{{program}}}")
+        }
         Word::Beside(file) => format!("cloud/{file}"),
     });
     words.collect::<Vec<_>>().join(" ")

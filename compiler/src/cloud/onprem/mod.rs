@@ -13,7 +13,7 @@ use gpuc_schema::config::{
 };
 
 use super::machine::Machine;
-use super::{Cloud, Facts, MachineName, NameRule};
+use super::{ARCHITECTURE, Cloud, Facts, HOSTNAME, MachineName, NameRule, OPERATING_SYSTEM};
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Label, Pool, PoolTaint};
 use crate::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind};
@@ -42,12 +42,13 @@ static FACTS: Facts = Facts {
         source: "kubernetes.io/docs/concepts/overview/working-with-objects/names: RFC 1123 labels",
     },
     taint_needs_value: None,
-    reserved_prefixes: &[],
+    reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     drivers: &[
         DriverOwner::Host,
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
     ],
+    driver_daemon_set: false,
     driver_words: &[],
     plugins: &[
         DevicePlugin::Gpuc,

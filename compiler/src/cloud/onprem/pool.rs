@@ -15,6 +15,7 @@ use crate::plan::{Change, Command, Field, FieldKind, Observe, Resource, Resource
 pub(super) static NODE: ResourceKind = ResourceKind {
     name: "node",
     fields: &[LABELS, TAINTS],
+    definitions: "",
 };
 
 /// gpuc's labels. The pool's and the owner's are gpuc's wherever they are; others are where the annotation says so.
@@ -68,11 +69,13 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
             absent: r"\(NotFound\)",
         },
         create: Vec::new(),
+        comes_with: None,
         fields: vec![
             Field {
                 kind: &NODE.fields[0],
                 want: labels(pool),
                 update: vec![patch("merge", LABELS_PATCH)],
+                others: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],
                     "a pool's nodes have its labels",
@@ -86,6 +89,7 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
                     patch("json", TAINTS_PATCH),
                     annotate(&format!("gpuc.dev/taints={}", taint_keys(pool))),
                 ],
+                others: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],
                     "a pool's nodes have its taints",

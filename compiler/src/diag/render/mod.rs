@@ -4,6 +4,7 @@ mod github;
 mod json;
 mod markdown;
 mod sarif;
+mod short;
 mod text;
 
 use super::{Diagnostic, Severity};
@@ -44,6 +45,9 @@ impl Default for Options {
 }
 
 /// Writes findings, sorted by file, place and code.
+///
+/// What people read has long values shortened in the middle: their ends tell them apart, and the place shows the rest.
+/// JSON and SARIF have every word.
 pub fn render(
     format: Format,
     sources: &Sources,
@@ -53,11 +57,16 @@ pub fn render(
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by_key(|found| (found.primary.span, found.code.id));
     match format {
-        Format::Text => text::render(sources, &sorted, options),
-        Format::Json => json::render(sources, &sorted),
-        Format::Sarif => sarif::render(sources, &sorted),
-        Format::Github => github::render(sources, &sorted),
-        Format::Markdown => markdown::render(sources, &sorted),
+        Format::Json => return json::render(sources, &sorted),
+        Format::Sarif => return sarif::render(sources, &sorted),
+        Format::Text | Format::Github | Format::Markdown => {}
+    }
+    let short: Vec<Diagnostic> = sorted.into_iter().map(short::finding).collect();
+    let short: Vec<&Diagnostic> = short.iter().collect();
+    match format {
+        Format::Github => github::render(sources, &short),
+        Format::Markdown => markdown::render(sources, &short),
+        _ => text::render(sources, &short, options),
     }
 }
 

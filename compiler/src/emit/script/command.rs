@@ -17,12 +17,10 @@ pub(super) fn call(command: &Command, observed: &[String]) -> Vec<Vec<String>> {
         let shown = match word {
             Word::Text(text) => quote(text),
             Word::Beside(file) => format!("\"$here\"/{}", quote(file)),
-            Word::Observed(_) => {
-                let name = observed.next();
-                let name =
-                    name.unwrap_or_else(|| unreachable!("every observed word has a variable"));
-                format!("\"${name}\"")
+            Word::Observed(_) | Word::ObservedIfAny(_) => {
+                format!("\"${}\"", variable(&mut observed))
             }
+            Word::ObservedWords(_) => format!("\"${{{}[@]}}\"", variable(&mut observed)),
         };
         match groups.last_mut().filter(|_| !is_flag) {
             Some(group) => group.push(shown),
@@ -32,11 +30,18 @@ pub(super) fn call(command: &Command, observed: &[String]) -> Vec<Vec<String>> {
     groups
 }
 
-/// The jq programs of a command, in order.
-pub(super) fn programs(command: &Command) -> impl Iterator<Item = &str> {
+fn variable<'n>(observed: &mut impl Iterator<Item = &'n String>) -> &'n str {
+    let name = observed.next();
+    name.unwrap_or_else(|| unreachable!("every observed word has a variable"))
+}
+
+/// The words of a command that are known only when the script runs, in order, with their jq programs.
+pub(super) fn observed(command: &Command) -> impl Iterator<Item = (&Word, &str)> {
     command.0.iter().filter_map(|word| match word {
-        Word::Observed(program) => Some(program.as_str()),
-        _ => None,
+        Word::Observed(program) | Word::ObservedIfAny(program) | Word::ObservedWords(program) => {
+            Some((word, program.as_str()))
+        }
+        Word::Text(_) | Word::Beside(_) => None,
     })
 }
 

@@ -12,7 +12,10 @@ mod resource;
 mod teardown;
 mod verify;
 
-use super::{GENERATED, name, yaml_file};
+use std::collections::BTreeMap;
+
+use super::header::Header;
+use super::{name, yaml_file};
 use crate::plan::{Command, Contents, File, IdentityCheck, Plan, Provisioning};
 use crate::shell::{is_unseen, quote};
 use crate::tree::Tree;
@@ -22,24 +25,32 @@ use command::{call, lines};
 const LIBRARY: &str = include_str!("../lib.sh");
 
 /// The scripts of a cluster and the files beside them.
-pub(super) fn emit(plan: &Plan, tree: &mut Tree) {
+pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
     let provisioning = &plan.provisioning;
     let mut add = |name: &str, text: String| tree.add_script(format!("cloud/{name}.sh"), text);
-    let scripts = resource::scripts(provisioning);
+    let scripts = resource::scripts(provisioning, header);
     for (name, text) in &scripts {
         add(name, text.clone());
     }
     if !scripts.is_empty() {
         add(
             "apply",
-            apply(plan, scripts.iter().map(|(name, _)| name.as_str())),
+            apply(plan, header, scripts.iter().map(|(name, _)| name.as_str())),
         );
-        add("teardown", teardown::teardown(plan));
+        add("teardown", teardown::teardown(plan, header));
     }
-    add("verify", verify::verify(plan));
-    tree.add("cloud/lib.sh", format!("{GENERATED}{LIBRARY}"));
+    add("verify", verify::verify(plan, header));
+    tree.add("cloud/lib.sh", format!("{}{LIBRARY}", header.comment()));
+    let kinds = provisioning.resources.iter().map(|resource| resource.kind);
+    let definitions: BTreeMap<_, _> = kinds.filter_map(resource::definitions).collect();
+    for (name, text) in definitions {
+        tree.add(
+            format!("cloud/{name}"),
+            format!("{}{text}", header.comment()),
+        );
+    }
     for file in &provisioning.files {
-        add_file(file, tree);
+        add_file(file, header, tree);
     }
 }
 
@@ -59,11 +70,11 @@ pub(super) fn path(file: &File) -> String {
     format!("cloud/{}", parts.join("/"))
 }
 
-fn add_file(file: &File, tree: &mut Tree) {
+fn add_file(file: &File, header: &Header, tree: &mut Tree) {
     let path = path(file);
     match &file.contents {
-        Contents::Yaml(node) => tree.add(path, yaml_file(node)),
-        Contents::Script(text) => tree.add_script(path, format!("{}\n{text}", strict(&[]))),
+        Contents::Yaml(node) => tree.add(path, yaml_file(header, node)),
+        Contents::Script(text) => tree.add_script(path, format!("{}\n{text}", strict(header, &[]))),
         Contents::Text(text) => tree.add(path, text.clone()),
     }
 }
@@ -72,12 +83,12 @@ fn add_file(file: &File, tree: &mut Tree) {
 const APPLY: &str = include_str!("apply.sh");
 
 /// The script that runs all others.
-fn apply<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a str>) -> String {
+fn apply<'a>(plan: &Plan, header: &Header, scripts: impl Iterator<Item = &'a str>) -> String {
     let about = format!(
         "Makes and changes what cluster {} needs, in order.",
         plan.cluster
     );
-    let mut text = head(&[&about]);
+    let mut text = head(header, &[&about]);
     text += &flags(&about);
     text.push('\n');
     let scripts: Vec<_> = scripts.map(quote).collect();
@@ -86,20 +97,20 @@ fn apply<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The first lines of a script that reads the library: what it is, and that errors end it.
-fn head(about: &[&str]) -> String {
-    let mut head = strict(about);
+fn head(header: &Header, about: &[&str]) -> String {
+    let mut head = strict(header, about);
     head += "here=$(CDPATH='' cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\n";
     head += "# shellcheck source-path=SCRIPTDIR source=lib.sh\n. \"$here/lib.sh\"\n\n";
     head
 }
 
 /// The first lines of any script.
-fn strict(about: &[&str]) -> String {
+fn strict(header: &Header, about: &[&str]) -> String {
     let mut head = String::from("#!/usr/bin/env bash\n");
     for line in about {
         head += &format!("# {}\n", one_line(line));
     }
-    head += GENERATED;
+    head += &header.comment();
     // Values and jq programs stand in single quotes; to shellcheck they look like shell that was meant to be run.
     head +=
         "# shellcheck disable=SC1003,SC2016 # what stands in single quotes is not for the shell\n";
@@ -115,18 +126,24 @@ fn flags(about: &str) -> String {
 
 /// Asks for tools, and whether this is the right account.
 fn preconditions(provisioning: &Provisioning) -> String {
-    let tools = provisioning
-        .tools
-        .iter()
-        .copied()
-        .filter(|tool| *tool != "jq");
-    let mut text = format!("tools jq {}", tools.collect::<Vec<_>>().join(" "));
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    for check in &provisioning.identity {
-        text += &identity(check);
+    let tools = provisioning.tools.iter().copied();
+    tools_needed(tools) + &identities(provisioning)
+}
+
+/// The call that asks for programs; every script needs jq.
+fn tools_needed<'t>(tools: impl Iterator<Item = &'t str>) -> String {
+    let mut all = vec!["tools", "jq"];
+    for tool in tools {
+        if !all.contains(&tool) {
+            all.push(tool);
+        }
     }
-    text
+    all.join(" ") + "\n"
+}
+
+/// The calls that ask whether this is the right account.
+fn identities(provisioning: &Provisioning) -> String {
+    provisioning.identity.iter().map(identity).collect()
 }
 
 fn identity(check: &IdentityCheck) -> String {

@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
-use super::command::{call, lines, program, programs};
+use super::command::{call, lines, observed, program};
 use super::{flags, head, one_line, preconditions};
+use crate::emit::header::Header;
 use crate::emit::name;
-use crate::plan::{Change, Command, Field, Provisioning, Resource};
+use crate::plan::{Change, ComesWith, Command, Field, Provisioning, Resource, ResourceKind, Word};
 use crate::shell::quote;
 
 /// The scripts by name, in the order they are first named.
-pub(super) fn scripts(provisioning: &Provisioning) -> Vec<(String, String)> {
+pub(super) fn scripts(provisioning: &Provisioning, header: &Header) -> Vec<(String, String)> {
     let mut scripts: Vec<(String, Vec<&Resource>)> = Vec::new();
     for resource in &provisioning.resources {
         let name = name::part(&resource.script);
@@ -18,18 +19,19 @@ pub(super) fn scripts(provisioning: &Provisioning) -> Vec<(String, String)> {
             None => scripts.push((name, vec![resource])),
         }
     }
-    let text =
-        |(name, resources): (String, Vec<&Resource>)| (name, script(provisioning, &resources));
+    let text = |(name, resources): (String, Vec<&Resource>)| {
+        (name, script(provisioning, header, &resources))
+    };
     scripts.into_iter().map(text).collect()
 }
 
-fn script(provisioning: &Provisioning, resources: &[&Resource]) -> String {
+fn script(provisioning: &Provisioning, header: &Header, resources: &[&Resource]) -> String {
     let mut about: Vec<&str> = resources
         .iter()
         .map(|resource| resource.about.as_str())
         .collect();
     about.dedup();
-    let mut text = head(&about);
+    let mut text = head(header, &about);
     text += &flags(&about.join(" "));
     text += &preconditions(provisioning);
     for (index, resource) in resources.iter().enumerate() {
@@ -59,8 +61,20 @@ pub(super) fn observe(resource: &Resource) -> String {
 }
 
 fn look(resource: &Resource) -> String {
-    let fields = resource.fields.iter().map(field);
-    observe(resource) + &fields.collect::<String>()
+    let mut text = String::new();
+    if let Some((file, _)) = definitions(resource.kind) {
+        let path = format!("\"$here\"/{}", quote(&file));
+        text += &lines(2, &[vec!["define".to_owned(), path]]);
+    }
+    text += &observe(resource);
+    text.extend(resource.fields.iter().map(field));
+    text
+}
+
+/// The file with the definitions of a kind of resource, and what is in it.
+pub(super) fn definitions(kind: &ResourceKind) -> Option<(String, &'static str)> {
+    let name = name::part(&kind.name.to_lowercase().replace(' ', "-"));
+    (!kind.definitions.is_empty()).then(|| (format!("{name}.jq"), kind.definitions))
 }
 
 fn field(field: &Field) -> String {
@@ -74,11 +88,16 @@ fn field(field: &Field) -> String {
     let name = quote(field.kind.name);
     let words = ["field", &name, change, &quote(reason)].map(str::to_owned);
     let wanted = vec![quote(&field.want.to_string())];
-    lines(2, &[words.to_vec(), wanted, vec![program(field.kind.read)]])
+    let mut groups = vec![words.to_vec(), wanted, vec![program(field.kind.read)]];
+    groups.extend(field.others.map(|others| vec![program(others)]));
+    lines(2, &groups)
 }
 
 fn make(resource: &Resource) -> String {
     let mut text = String::from("  if is_missing; then\n");
+    if let Some(with) = &resource.comes_with {
+        text += &comes_with(with);
+    }
     if resource.create.is_empty() {
         let message = format!("{} is not there, and no script makes it", title(resource));
         text += &format!("    die {}\n", quote(&message));
@@ -100,6 +119,18 @@ fn make(resource: &Resource) -> String {
     text
 }
 
+/// What a dry run shows of a resource that comes with another one, while that is missing too.
+fn comes_with(with: &ComesWith) -> String {
+    let words = ["if", "would_come_with"].map(str::to_owned);
+    let mut words = words.to_vec();
+    words.extend([quote(&one_line(&with.what)), quote(with.observe.absent)]);
+    let mut groups = vec![words];
+    groups.extend(call(&with.observe.command, &[]));
+    let test = lines(4, &groups);
+    let run = run(6, &with.afterwards, &Value::Null);
+    format!("{}; then\n{run}      return\n    fi\n", test.trim_end())
+}
+
 /// The changes, each with the fields it is for. Fields that the same commands change are changed together.
 fn updates(fields: &[Field]) -> Vec<(Vec<&'static str>, &Field)> {
     let mut updates: Vec<(Vec<&'static str>, &Field)> = Vec::new();
@@ -108,7 +139,7 @@ fn updates(fields: &[Field]) -> Vec<(Vec<&'static str>, &Field)> {
             let depends = field
                 .update
                 .iter()
-                .any(|command| programs(command).next().is_some());
+                .any(|command| observed(command).next().is_some());
             other.update == field.update && (!depends || other.want == field.want)
         });
         match same {
@@ -131,20 +162,38 @@ pub(super) fn run(indent: usize, commands: &[Command], want: &Value) -> String {
     let mut count = 0;
     for command in commands {
         let mut names = Vec::new();
-        for source in programs(command) {
+        let mut start = vec!["run".to_owned()];
+        for (word, source) in observed(command) {
             count += 1;
             let name = format!("observed_{count}");
             text += &format!("{margin}local {name}\n");
-            let start = format!("{name}=$(observed");
-            let last = format!("{})", program(source));
-            text += &lines(
-                indent,
-                &[vec![start], vec![quote(&want.to_string())], vec![last]],
-            );
-            names.push(name);
+            let source = match word {
+                Word::ObservedWords(_) => program(&format!("({source}) | @sh")),
+                _ => program(source),
+            };
+            let groups = [
+                format!("{name}=$(observed"),
+                quote(&want.to_string()),
+                format!("{source})"),
+            ];
+            text += &lines(indent, &groups.map(|word| vec![word]));
+            match word {
+                Word::ObservedWords(_) => {
+                    let list = format!("words_{count}");
+                    text += &format!("{margin}local -a {list}\n");
+                    text += &format!("{margin}eval \"{list}=(${name})\"\n");
+                    names.push(list);
+                }
+                Word::ObservedIfAny(_) => {
+                    let test = format!("[ \"${name}\" = null ] ||");
+                    start.insert(0, test);
+                    names.push(name);
+                }
+                _ => names.push(name),
+            }
         }
         let mut groups = call(command, &names);
-        groups[0].insert(0, "run".to_owned());
+        groups[0].splice(0..0, start);
         text += &lines(indent, &groups);
     }
     text

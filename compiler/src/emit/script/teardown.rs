@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::resource::{observe, run};
 use super::{head, preconditions};
+use crate::emit::header::Header;
 use crate::plan::{Plan, Resource};
 use crate::shell::quote;
 
@@ -12,12 +13,12 @@ const ASK: &str = include_str!("teardown.sh");
 
 /// A script that deletes every resource, the last one made first. Clusters and pools that are not gpuc's are no
 /// resources.
-pub(super) fn teardown(plan: &Plan) -> String {
+pub(super) fn teardown(plan: &Plan, header: &Header) -> String {
     let about = format!(
         "Deletes what the scripts beside it made for cluster {}. It asks first.",
         plan.cluster
     );
-    let mut text = head(&[&about]);
+    let mut text = head(header, &[&about]);
     text += &format!("cluster={}\n{ASK}\n", quote(&plan.cluster));
     text += &preconditions(&plan.provisioning);
     text += "confirm\n";

@@ -3,23 +3,26 @@
 use serde_json::json;
 
 use super::command::{call, lines};
-use super::{head, preconditions};
+use super::{head, identities, tools_needed};
+use crate::emit::header::Header;
 use crate::emit::name;
-use crate::plan::{Credentials, Expectation, Plan};
+use crate::plan::{Command, Credentials, Expectation, Plan, Word};
 use crate::shell::quote;
 
 /// Flags, and what is looked at.
 const CHECKS: &str = include_str!("verify.sh");
 
 /// A script with a check for everything that is expected of every pool.
-pub(super) fn verify(plan: &Plan) -> String {
+pub(super) fn verify(plan: &Plan, header: &Header) -> String {
     let about = format!(
-        "Looks whether cluster {} is as gpu-cluster.yaml says.",
-        plan.cluster
+        "Looks whether cluster {} is as {} says.",
+        plan.cluster,
+        header.name()
     );
-    let mut text = head(&[&about]);
+    let mut text = head(header, &[&about]);
     text += CHECKS;
-    text += "\ntools jq kubectl\n";
+    text.push('\n');
+    text += &tools_needed(["kubectl"].into_iter());
     text += &credentials(plan);
     for expectation in &plan.expectations {
         text.push('\n');
@@ -36,8 +39,19 @@ fn credentials(plan: &Plan) -> String {
             format!("[ -n \"$context\" ] || context={}\n", quote(context))
         }
         Credentials::Fetch(command) => {
-            let mut text = String::from("if [ -z \"$context\" ]; then\n");
-            let mut body = preconditions(&plan.provisioning);
+            let mut text = String::from("if [ -n \"$context\" ]; then\n");
+            let taken = format!(
+                "context {{}} is taken for that of cluster {}: whose it is was not asked",
+                plan.cluster
+            );
+            let (before, after) = taken.split_once("{}").expect("it is in the text above");
+            text += &format!("  note {}\"$context\"{}\n", quote(before), quote(after));
+            text += "else\n";
+            // The tools by which things are made are not needed to look at them.
+            let asked = plan.provisioning.identity.iter().map(|check| &check.ask);
+            let used = asked.chain([command]).filter_map(program);
+            let mut body = tools_needed(used);
+            body += &identities(&plan.provisioning);
             body += "export KUBECONFIG=\"$work/kubeconfig\"\n";
             let mut groups = call(command, &[]);
             groups.push(vec![">\"$work/said\"".to_owned(), "2>&1".to_owned()]);
@@ -49,6 +63,14 @@ fn credentials(plan: &Plan) -> String {
             }
             text + "fi\n"
         }
+    }
+}
+
+/// The program that a command runs.
+fn program(command: &Command) -> Option<&str> {
+    match command.0.first() {
+        Some(Word::Text(program)) => Some(program),
+        _ => None,
     }
 }
 

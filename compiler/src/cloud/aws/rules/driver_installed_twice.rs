@@ -63,7 +63,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .draft(&RULE.code, pool.driver.span, message)
                 .label(pool.os.span, "the image is chosen here")
-                .help("remove `driver`")
+                .help(if pool.driver_image.is_some() {
+                    "remove `driver` and `driverImage`"
+                } else {
+                    "remove `driver`"
+                })
                 .emit();
         }
     }

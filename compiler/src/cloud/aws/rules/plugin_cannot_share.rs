@@ -1,6 +1,6 @@
 //! Shared GPUs with a device plugin that gpuc does not configure.
 
-use gpuc_schema::config::DevicePlugin;
+use gpuc_schema::config::{DevicePlugin, OsFamily};
 
 use crate::check::Rule;
 use crate::cloud::shares;
@@ -25,7 +25,7 @@ which gpuc does not write. Both would advertise whole GPUs.
 
 ### What to do
 
-Choose `gpuc`, `nvidia` or `operator` as `devicePlugin`; on Bottlerocket that means another
+Choose `gpuc` or `nvidia` as `devicePlugin`; on Bottlerocket that means another
 image.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -56,9 +56,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .draft(&RULE.code, pool.written.sharing.span, message)
                 .label(pool.plugin.span, "the device plugin is chosen here")
                 .label(pool.os.span, "the operating system is chosen here")
-                .help(
-                    "take `AmazonLinux2023`, and `nvidia`, `operator` or `gpuc` as `devicePlugin`",
-                )
+                .help(if pool.os.value == OsFamily::Bottlerocket {
+                    "take `AmazonLinux2023`, and write `devicePlugin: gpuc` or `nvidia`"
+                } else {
+                    "write `devicePlugin: gpuc` or `nvidia`"
+                })
                 .emit();
         }
     }

@@ -25,7 +25,8 @@ eksctl installs its plugin for Amazon Linux alone. On Ubuntu nothing would adver
 
 ### What to do
 
-Choose who advertises: `gpuc`, `nvidia` or `operator`.
+Take `AmazonLinux2023` or `Bottlerocket`. On Ubuntu there is no driver either, and gpuc installs none
+on EKS yet.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -59,7 +60,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .draft(&RULE.code, pool.plugin.span, message)
                 .label(pool.os.span, "the image is chosen here")
-                .help("write `operator`, `nvidia` or `gpuc`")
+                .help("take `AmazonLinux2023` or `Bottlerocket`: they have a driver and a plugin")
                 .emit();
         }
     }

@@ -72,7 +72,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         report
             .draft(&RULE.code, eksctl.plugin.span, message)
             .label(pool.name.span, "another plugin advertises these GPUs")
-            .help("choose `gpuc`, `nvidia` or `operator` for the pools on Amazon Linux")
+            .help("choose `gpuc` or `nvidia` for the pools on Amazon Linux")
             .emit();
     }
 }

@@ -29,6 +29,7 @@ pub(in super::super) static POOL: ResourceKind = ResourceKind {
         MAX_SURGE,
         MAX_UNAVAILABLE,
     ],
+    definitions: concat!(include_str!("../tags.jq"), include_str!("sets.jq")),
 };
 
 const DOCS: &str = "MicrosoftDocs/azure-aks-docs articles/aks/create-node-pools.md@fb060abe";
@@ -184,21 +185,21 @@ pub(super) const NODES: FieldKind = FieldKind {
 };
 pub(super) const LABELS: FieldKind = FieldKind {
     name: "labels",
-    read: r#"(.nodeLabels // {}) | with_entries(select(.key | startswith("kubernetes.azure.com/") | not))"#,
+    read: "our_labels",
     create: Some("--labels"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md@fb060abe",
 };
 pub(super) const TAINTS: FieldKind = FieldKind {
     name: "taints",
-    read: r#"(.nodeTaints // []) | map(select(startswith("kubernetes.azure.com/") | not)) | sort"#,
+    read: "our_taints",
     create: Some("--node-taints"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-node-taints.md@fb060abe; Azure/AKS#2934",
 };
 pub(super) const TAGS: FieldKind = FieldKind {
     name: "tags",
-    read: "(.tags // {})",
+    read: "our_tags_spelled",
     create: Some("--tags"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
@@ -217,3 +218,9 @@ pub(super) const MAX_UNAVAILABLE: FieldKind = FieldKind {
     change: Change::InPlace,
     source: FLAGS,
 };
+
+/// Whether AKS sets this number by itself on the pool that a cluster is born with. A surge is a share there, and never
+/// a number. Source: learn.microsoft.com/azure/aks/upgrade-aks-cluster, 2026-11-21.
+pub(super) fn is_default(kind: &FieldKind, count: u32) -> bool {
+    *kind == MAX_UNAVAILABLE && count == 0
+}

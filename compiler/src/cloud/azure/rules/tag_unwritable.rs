@@ -3,7 +3,7 @@
 use gpuc_schema::Spanned;
 use std::collections::BTreeMap;
 
-use super::super::section;
+use super::super::{memory, section};
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
@@ -18,12 +18,13 @@ pub(super) static RULE: Rule = Rule {
         explain: r"### What it checks
 
 Whether tags have names of at most 512 and values of at most 256 characters; whether names are
-without `<>%&\?/` and `=`, do not begin with `-` or `@`, and differ by more than case.
+without `<>%&\?/` and `=`, do not begin with `-` or `@`, differ by more than case, and are none of
+`gpuc-tags`, `gpuc-labels` and `gpuc-taints`.
 
 ### Why it matters
 
 Azure refuses such names or takes two for one; `az` takes what begins with `-` for a flag, with `@`
-for a file, and ends a name at the first `=`.
+for a file, and ends a name at the first `=`. In tags of the three names gpuc remembers what it set.
 
 ### What to do
 
@@ -105,6 +106,8 @@ fn fault(name: &str, value: &str) -> Option<&'static str> {
         Some("has a name with one of `<>%&\\?/=`")
     } else if name.starts_with(['-', '@']) {
         Some("begins with a character that `az` takes for something else")
+    } else if memory::is_memory(name) {
+        Some("is one in which gpuc remembers what it set")
     } else if value.chars().count() > 256 {
         Some("has a value of more than 256 characters")
     } else {
@@ -121,6 +124,7 @@ mod tests {
         for name in ["", "a=b", "-a", "@file", "a/b", "a\\b"] {
             assert!(fault(name, "").is_some(), "{name}");
         }
+        assert!(fault("GPUC-tags-2", "").is_some());
         assert_eq!(fault("Cost Center 1", "a=b, @c; 'd'"), None);
         assert!(fault("a", &"x".repeat(257)).is_some());
     }

@@ -2,7 +2,7 @@
 
 use gpuc_schema::Spanned;
 
-use super::super::section;
+use super::super::{memory, section};
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
@@ -16,12 +16,13 @@ pub(super) static RULE: Rule = Rule {
         explain: r"### What it checks
 
 Whether the keys and values of `cloud.gcp.resourceLabels` and of a pool's `tags` have at most 63
-lower-case letters, digits, `_` and `-`, the key starting with a letter and not with `goog-`.
+lower-case letters, digits, `_` and `-`, the key starting with a letter and not with `goog-` or
+`gpuc-labels`.
 
 ### Why it matters
 
 They become labels of Google Cloud's resources, which are stricter than labels of Kubernetes: no
-dots, no slashes, no capitals.
+dots, no slashes, no capitals. In `gpuc-labels` gpuc remembers which of them it set.
 
 ### What to do
 
@@ -76,6 +77,7 @@ fn refuse(text: &Spanned<String>, part: &str, report: &mut Report) {
     let draft = report.draft(&RULE.code, text.span, message);
     let help = match part {
         "key" if text.starts_with("goog-") => "keys that start with `goog-` are Google's own",
+        "key" if memory::is_memory(text) => "gpuc remembers there which labels it set",
         "key" => "write at most 63 lower-case letters, digits, `_` and `-`, starting with a letter",
         _ => "write at most 63 lower-case letters, digits, `_` and `-`",
     };
@@ -83,7 +85,8 @@ fn refuse(text: &Spanned<String>, part: &str, report: &mut Report) {
 }
 
 fn is_key(key: &str) -> bool {
-    is_word(key) && key.starts_with(char::is_alphabetic) && !key.starts_with("goog-")
+    let is_taken = key.starts_with("goog-") || memory::is_memory(key);
+    is_word(key) && key.starts_with(char::is_alphabetic) && !is_taken
 }
 
 /// Letters of any script will do, as long as none is a capital.

@@ -39,6 +39,7 @@ make_1() {
 }
 
 look_2() {
+  define "$here"/aks-cluster.jq
   observe 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
     az aks show \
     --subscription 00000000-1111-2222-3333-444444444444 \
@@ -64,7 +65,7 @@ look_2() {
     '[(.sku.tier // "Free" | ascii_downcase), .supportPlan // "KubernetesOfficial"]'
   field 'OIDC issuer' changes '' true '.oidcIssuerProfile.enabled // false'
   field 'workload identity' changes '' true '.securityProfile.workloadIdentity.enabled // false'
-  field tags changes '' '{}' '(.tags // {})'
+  field tags changes '' '{}' our_tags_spelled their_tags
 }
 
 make_2() {
@@ -130,13 +131,17 @@ make_2() {
       --enable-workload-identity
   fi
   if differs tags; then
+    local observed_1
+    observed_1=$(observed '{}' '(all_tags) | @sh')
+    local -a words_1
+    eval "words_1=($observed_1)"
     run az aks update \
       --yes \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --name aks-t4 \
       --output none \
-      --tags ''
+      --tags "${words_1[@]}"
   fi
 }
 

@@ -18,6 +18,7 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   --output tsv
 
 look_1() {
+  define "$here"/aks-node-pool.jq
   observe 'AKS node pool gpunodepool' '\((Resource(Group)?)?NotFound\)' \
     az aks nodepool show \
     --subscription 00000000-1111-2222-3333-444444444444 \
@@ -63,13 +64,9 @@ look_1() {
   field autoscaling changes '' \
     '{"enabled":true,"min":1,"max":3}' \
     'if .enableAutoScaling then {enabled: true, min: .minCount, max: .maxCount} else {enabled: false} end'
-  field labels changes '' \
-    '{"gpuc.dev/pool":"gpunodepool"}' \
-    '(.nodeLabels // {}) | with_entries(select(.key | startswith("kubernetes.azure.com/") | not))'
-  field taints changes '' \
-    '["sku=gpu:NoSchedule"]' \
-    '(.nodeTaints // []) | map(select(startswith("kubernetes.azure.com/") | not)) | sort'
-  field tags changes '' '{}' '(.tags // {})'
+  field labels changes '' '{"gpuc.dev/pool":"gpunodepool"}' our_labels their_labels
+  field taints changes '' '["sku=gpu:NoSchedule"]' our_taints their_taints
+  field tags changes '' '{"gpuc-taints":"sku:NoSchedule"}' our_tags_spelled their_tags
 }
 
 make_1() {
@@ -92,7 +89,8 @@ make_1() {
       --node-osdisk-size 100 \
       --gpu-driver Install \
       --labels 'gpuc.dev/pool=gpunodepool' \
-      --node-taints 'sku=gpu:NoSchedule'
+      --node-taints 'sku=gpu:NoSchedule' \
+      --tags 'gpuc-taints=sku:NoSchedule'
     return
   fi
   if differs 'operating system'; then
@@ -138,31 +136,41 @@ make_1() {
       --max-count 3
   fi
   if differs labels; then
+    local observed_1
+    observed_1=$(observed '{"gpuc.dev/pool":"gpunodepool"}' '(all_labels) | @sh')
+    local -a words_1
+    eval "words_1=($observed_1)"
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --cluster-name aks-t4 \
       --name gpunodepool \
       --output none \
-      --labels 'gpuc.dev/pool=gpunodepool'
+      --labels "${words_1[@]}"
   fi
   if differs taints; then
+    local observed_1
+    observed_1=$(observed '["sku=gpu:NoSchedule"]' 'all_taints | join(",")')
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --cluster-name aks-t4 \
       --name gpunodepool \
       --output none \
-      --node-taints 'sku=gpu:NoSchedule'
+      --node-taints "$observed_1"
   fi
   if differs tags; then
+    local observed_1
+    observed_1=$(observed '{"gpuc-taints":"sku:NoSchedule"}' '(all_tags) | @sh')
+    local -a words_1
+    eval "words_1=($observed_1)"
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --cluster-name aks-t4 \
       --name gpunodepool \
       --output none \
-      --tags ''
+      --tags "${words_1[@]}"
   fi
 }
 

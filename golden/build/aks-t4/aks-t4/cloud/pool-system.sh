@@ -18,6 +18,7 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   --output tsv
 
 look_1() {
+  define "$here"/aks-node-pool.jq
   observe 'AKS node pool system' '\((Resource(Group)?)?NotFound\)' \
     az aks nodepool show \
     --subscription 00000000-1111-2222-3333-444444444444 \
@@ -56,17 +57,21 @@ look_1() {
     '{"enabled":false}' \
     'if .enableAutoScaling then {enabled: true, min: .minCount, max: .maxCount} else {enabled: false} end'
   field nodes changes '' 2 .count
-  field labels changes '' \
-    '{"gpuc.dev/pool":"system"}' \
-    '(.nodeLabels // {}) | with_entries(select(.key | startswith("kubernetes.azure.com/") | not))'
-  field taints changes '' \
-    '[]' \
-    '(.nodeTaints // []) | map(select(startswith("kubernetes.azure.com/") | not)) | sort'
-  field tags changes '' '{}' '(.tags // {})'
+  field labels changes '' '{"gpuc.dev/pool":"system"}' our_labels their_labels
+  field taints changes '' '[]' our_taints their_taints
+  field tags changes '' '{}' our_tags_spelled their_tags
 }
 
 make_1() {
   if is_missing; then
+    if would_come_with 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
+      az aks show \
+      --subscription 00000000-1111-2222-3333-444444444444 \
+      --resource-group ml-lab \
+      --name aks-t4 \
+      --output json; then
+      return
+    fi
     begin_creation
     run az aks nodepool add \
       --subscription 00000000-1111-2222-3333-444444444444 \
@@ -130,31 +135,41 @@ make_1() {
       --node-count 2
   fi
   if differs labels; then
+    local observed_1
+    observed_1=$(observed '{"gpuc.dev/pool":"system"}' '(all_labels) | @sh')
+    local -a words_1
+    eval "words_1=($observed_1)"
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --cluster-name aks-t4 \
       --name system \
       --output none \
-      --labels 'gpuc.dev/pool=system'
+      --labels "${words_1[@]}"
   fi
   if differs taints; then
+    local observed_1
+    observed_1=$(observed '[]' 'all_taints | join(",")')
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --cluster-name aks-t4 \
       --name system \
       --output none \
-      --node-taints ''
+      --node-taints "$observed_1"
   fi
   if differs tags; then
+    local observed_1
+    observed_1=$(observed '{}' '(all_tags) | @sh')
+    local -a words_1
+    eval "words_1=($observed_1)"
     run az aks nodepool update \
       --subscription 00000000-1111-2222-3333-444444444444 \
       --resource-group ml-lab \
       --cluster-name aks-t4 \
       --name system \
       --output none \
-      --tags ''
+      --tags "${words_1[@]}"
   fi
 }
 

@@ -18,6 +18,7 @@ identity 'AWS account' 123456789012 \
   --output text
 
 look_1() {
+  define "$here"/eks-cluster.jq
   observe 'EKS cluster eks-training-h100' ResourceNotFoundException \
     aws eks describe-cluster \
     --region us-east-1 \
@@ -33,9 +34,7 @@ look_1() {
   field 'API server'\''s endpoint' changes '' \
     '{"endpointPublicAccess":true,"endpointPrivateAccess":true}' \
     '.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}'
-  field tags changes '' \
-    '{"team":"platform"}' \
-    '.cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not))'
+  field tags changes '' '{"gpuc.dev/tags":"team","team":"platform"}' our_tags their_tags
   field 'Kubernetes version' changes '' \
     '"1.34"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
@@ -60,18 +59,16 @@ make_1() {
   fi
   if differs tags; then
     local observed_1
-    observed_1=$(observed '{"team":"platform"}' .cluster.arn)
+    observed_1=$(observed '{"gpuc.dev/tags":"team","team":"platform"}' .cluster.arn)
     run aws eks tag-resource \
       --region us-east-1 \
       --resource-arn "$observed_1" \
-      --tags '{"team":"platform"}'
+      --tags '{"gpuc.dev/tags":"team","team":"platform"}'
     local observed_2
-    observed_2=$(observed '{"team":"platform"}' .cluster.arn)
+    observed_2=$(observed '{"gpuc.dev/tags":"team","team":"platform"}' .cluster.arn)
     local observed_3
-    observed_3=$(observed \
-      '{"team":"platform"}' \
-      '["gpuc.dev/none"] + ((.cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)) | keys) - ($want | keys))')
-    run aws eks untag-resource \
+    observed_3=$(observed '{"gpuc.dev/tags":"team","team":"platform"}' tags_left)
+    [ "$observed_3" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_2" \
       --tag-keys "$observed_3"

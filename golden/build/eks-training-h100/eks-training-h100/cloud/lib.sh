@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # What the scripts beside this file have in common. It is read by them; it does nothing by itself.
 #
-# A resource of the cloud is looked at, compared field by field with what gpu-cluster.yaml says, and then made or
+# A resource of the cloud is looked at, compared field by field with what the input of gpuc says, and then made or
 # changed. Nothing is changed while any resource of the script has a difference that cannot be changed.
 
 dry_run=
@@ -10,6 +10,7 @@ allow_disruption=
 look_only=
 number=0     # the resource that is looked at or changed
 names=()     # by number: what the resource is called
+defined=()   # by number: definitions in jq for programs on the resource
 missing=()   # by number: `yes` when it is not there
 differing=() # by number: the fields that differ, each between line breaks
 replacements=()
@@ -102,6 +103,11 @@ run() {
   fi
 }
 
+# define FILE: the file with definitions in jq for programs on the resource.
+define() {
+  defined[number]=$(cat "$1")
+}
+
 # observe NAME ABSENT COMMAND…: looks at a resource. It is not there when the command answers `null`, or fails and says
 # ABSENT, an extended regular expression; any other failure stops the script.
 observe() {
@@ -123,13 +129,19 @@ observe() {
   printf '%s\n' "$answer" >"$work/$number.json"
 }
 
-# field NAME CHANGE REASON WANT READ: compares a field. WANT is JSON; READ is the jq program that reads the same from
-# the resource. CHANGE says what becomes of a difference: changes, rolls or replaces, the last two for a REASON.
+# field NAME CHANGE REASON WANT READ [OTHERS]: compares a field. WANT is JSON; READ is the jq program that reads the
+# same from the resource. CHANGE says what becomes of a difference: changes, rolls or replaces, the last two for a
+# REASON. OTHERS is the jq program that lists what others added to it, which stays.
 field() {
-  local name=$1 change=$2 reason=$3 want=$4 read=$5 difference
+  local name=$1 change=$2 reason=$3 want=$4 read=$5 others=${6-} difference
   [ -z "${missing[number]}" ] || return 0
+  if [ -n "$others" ] && [ -z "$look_only" ]; then
+    others=$(jq -r --argjson want "$want" "${defined[number]-} [$others] | add // [] | join(\", \")" "$work/$number.json") ||
+      die "${names[number]}: its $name could not be read"
+    [ -z "$others" ] || say "${names[number]}: $name: not set by gpuc, and kept: $others"
+  fi
   difference=$(
-    jq -r --argjson want "$want" "[(
+    jq -r --argjson want "$want" "${defined[number]-} [(
       $read
       )] | if . == [\$want] then \"\" else \"\(.[0] | tojson) -> \(\$want | tojson)\" end" "$work/$number.json"
   ) || die "${names[number]}: its $name could not be read"
@@ -146,7 +158,7 @@ field() {
 
 # observed WANT PROGRAM: what a jq program makes of the resource, with the wanted value of a field as $want.
 observed() {
-  jq -r -c --argjson want "$1" "$2" "$work/$number.json"
+  jq -r -c --argjson want "$1" "${defined[number]-} $2" "$work/$number.json"
 }
 
 is_missing() { [ -n "${missing[number]}" ]; }
@@ -175,6 +187,22 @@ stop() {
     say "  $line"
   done
   stopped=yes
+}
+
+# would_come_with NAME ABSENT COMMAND…: whether this is a dry run, and what would make the resource together with itself
+# is missing too.
+would_come_with() {
+  [ -n "$dry_run" ] || return 1
+  local name=$1 pattern=$2
+  shift 2
+  if "$@" >/dev/null 2>"$work/said"; then
+    return 1
+  elif grep -Eq -- "$pattern" "$work/said"; then
+    say "${names[number]}: comes with the $name"
+    return 0
+  fi
+  cat "$work/said" >&2
+  die "the $name could not be looked at: $(shown "$@")"
 }
 
 # Says that a resource is made.

@@ -18,6 +18,7 @@ identity 'AWS account' 123456789012 \
   --output text
 
 look_1() {
+  define "$here"/eks-node-group.jq
   observe 'EKS node group train' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -56,16 +57,17 @@ look_1() {
     '.nodegroup.tags["gpuc.dev/max-pods"] // ""'
   field labels changes '' \
     '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train"}' \
-    '.nodegroup.labels // {} | with_entries(select(.key | test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not))'
+    our_labels \
+    their_labels
   field taints changes '' \
     '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NO_SCHEDULE"},{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}]' \
-    '.nodegroup.taints // [] | map({key, value: (.value // ""), effect}) | sort_by([.key, .effect])'
+    our_taints \
+    their_taints
+  field 'the autoscaler'\''s picture of a node' changes '' '{}' our_template their_template
   field tags changes '' \
-    '{"team":"platform"}' \
-    '.nodegroup.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not))'
-  field 'the autoscaler'\''s picture of a node' changes '' \
-    '{}' \
-    '.nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/")))'
+    '{"gpuc.dev/tags":"team","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","team":"platform"}' \
+    our_tags \
+    their_tags
   field 'nodes that may be missing during an upgrade' changes '' \
     '{"maxUnavailable":1}' \
     '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))'
@@ -95,7 +97,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train"}' \
-      '{addOrUpdateLabels: $want, removeLabels: ((.nodegroup.labels // {} | with_entries(select(.key | test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not)) | keys) - ($want | keys))}')
+      labels_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
@@ -110,7 +112,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NO_SCHEDULE"},{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}]' \
-      '{addOrUpdateTaints: $want, removeTaints: [(.nodegroup.taints // [] | map({key, value: (.value // ""), effect}) | sort_by([.key, .effect]))[] | select([.key, .effect] as $id | $want | any(.[]; [.key, .effect] == $id) | not)]}')
+      taints_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
@@ -121,40 +123,43 @@ make_1() {
       --cluster-name eks-training-h100 \
       --nodegroup-name train
   fi
-  if differs tags; then
-    local observed_1
-    observed_1=$(observed '{"team":"platform"}' .nodegroup.nodegroupArn)
-    run aws eks tag-resource \
-      --region us-east-1 \
-      --resource-arn "$observed_1" \
-      --tags '{"team":"platform"}'
-    local observed_2
-    observed_2=$(observed '{"team":"platform"}' .nodegroup.nodegroupArn)
-    local observed_3
-    observed_3=$(observed \
-      '{"team":"platform"}' \
-      '["gpuc.dev/none"] + ((.nodegroup.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)) | keys) - ($want | keys))')
-    run aws eks untag-resource \
-      --region us-east-1 \
-      --resource-arn "$observed_2" \
-      --tag-keys "$observed_3"
-  fi
   if differs 'the autoscaler'\''s picture of a node'; then
     local observed_1
     observed_1=$(observed '{}' .nodegroup.nodegroupArn)
     local observed_2
-    observed_2=$(observed \
-      '{}' \
-      '["gpuc.dev/none"] + ((.nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | keys) - ($want | keys))')
-    run aws eks untag-resource \
+    observed_2=$(observed '{}' template_left)
+    [ "$observed_2" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_1" \
       --tag-keys "$observed_2"
     local observed_3
+    observed_3=$(observed '{}' template_left_on_scaling_groups)
+    [ "$observed_3" = null ] || run aws autoscaling delete-tags \
+      --region us-east-1 \
+      --tags "$observed_3"
+  fi
+  if differs tags; then
+    local observed_1
+    observed_1=$(observed \
+      '{"gpuc.dev/tags":"team","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","team":"platform"}' \
+      .nodegroup.nodegroupArn)
+    run aws eks tag-resource \
+      --region us-east-1 \
+      --resource-arn "$observed_1" \
+      --tags \
+        '{"gpuc.dev/tags":"team","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","team":"platform"}'
+    local observed_2
+    observed_2=$(observed \
+      '{"gpuc.dev/tags":"team","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","team":"platform"}' \
+      .nodegroup.nodegroupArn)
+    local observed_3
     observed_3=$(observed \
-      '{}' \
-      '[.nodegroup.resources.autoScalingGroups[].name as $group | (["gpuc.dev/none"] + ((.nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | keys) - ($want | keys)))[] | {ResourceId: $group, ResourceType: "auto-scaling-group", Key: .}]')
-    run aws autoscaling delete-tags --region us-east-1 --tags "$observed_3"
+      '{"gpuc.dev/tags":"team","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","team":"platform"}' \
+      tags_left)
+    [ "$observed_3" = null ] || run aws eks untag-resource \
+      --region us-east-1 \
+      --resource-arn "$observed_2" \
+      --tag-keys "$observed_3"
   fi
   if differs 'nodes that may be missing during an upgrade'; then
     run aws eks update-nodegroup-config \

@@ -18,6 +18,7 @@ identity 'AWS account' 123456789012 \
   --output text
 
 look_1() {
+  define "$here"/eks-cluster.jq
   observe 'EKS cluster prod-eu' ResourceNotFoundException \
     aws eks describe-cluster \
     --region eu-central-1 \
@@ -33,9 +34,7 @@ look_1() {
   field 'API server'\''s endpoint' changes '' \
     '{"endpointPublicAccess":true,"endpointPrivateAccess":true}' \
     '.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}'
-  field tags changes '' \
-    '{}' \
-    '.cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not))'
+  field tags changes '' '{}' our_tags their_tags
   field 'Kubernetes version' changes '' \
     '"1.34"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
@@ -62,10 +61,8 @@ make_1() {
     local observed_1
     observed_1=$(observed '{}' .cluster.arn)
     local observed_2
-    observed_2=$(observed \
-      '{}' \
-      '["gpuc.dev/none"] + ((.cluster.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)) | keys) - ($want | keys))')
-    run aws eks untag-resource \
+    observed_2=$(observed '{}' tags_left)
+    [ "$observed_2" = null ] || run aws eks untag-resource \
       --region eu-central-1 \
       --resource-arn "$observed_1" \
       --tag-keys "$observed_2"

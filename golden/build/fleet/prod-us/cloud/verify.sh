@@ -99,19 +99,26 @@ allocatable() {
   fi
 }
 
-# daemon_set POOL NAMESPACE NAME: it runs on the nodes and is ready.
+# daemon_set POOL NAMESPACE NAME: it runs on the nodes as it is written now, and is ready.
 daemon_set() {
-  local pool=$1 namespace=$2 name=$3 counts desired ready
+  local pool=$1 namespace=$2 name=$3 counts seen desired updated ready
   if ! kube get daemonset "$name" --namespace "$namespace" --output json >"$work/daemonset.json"; then
     fail "pool $pool: DaemonSet $namespace/$name is not there; were the manifests applied?"
     return 0
   fi
   [ "$ready_nodes" -gt 0 ] || return 0
-  counts=$(jq -r '"\(.status.desiredNumberScheduled // 0) \(.status.numberReady // 0)"' "$work/daemonset.json")
-  desired=${counts% *}
-  ready=${counts#* }
-  if [ "$desired" -eq 0 ]; then
+  counts=$(
+    jq -r '.metadata.generation as $written | .status
+      | [(.observedGeneration // 0) >= ($written // 0), .desiredNumberScheduled // 0, .updatedNumberScheduled // 0,
+         .numberReady // 0] | join(" ")' "$work/daemonset.json"
+  )
+  read -r seen desired updated ready <<<"$counts"
+  if [ "$seen" != true ]; then
+    fail "pool $pool: DaemonSet $namespace/$name was changed, and Kubernetes has not looked at it since"
+  elif [ "$desired" -eq 0 ]; then
     fail "pool $pool: DaemonSet $namespace/$name wants to run on no node: its tolerations or labels fit none"
+  elif [ "$updated" -lt "$desired" ]; then
+    fail "pool $pool: DaemonSet $namespace/$name is as it is written on $updated of $desired nodes"
   elif [ "$ready" -lt "$desired" ]; then
     fail "pool $pool: DaemonSet $namespace/$name is ready on $ready of $desired nodes"
   else
@@ -166,8 +173,10 @@ finish() {
 }
 
 tools jq kubectl
-if [ -z "$context" ]; then
-  tools jq aws eksctl
+if [ -n "$context" ]; then
+  note 'context '"$context"' is taken for that of cluster prod-us: whose it is was not asked'
+else
+  tools jq aws
   identity 'AWS account' 123456789012 \
     'sign in to account 123456789012, or choose its profile with AWS_PROFILE' \
     aws sts get-caller-identity \

@@ -18,6 +18,7 @@ identity 'AWS account' 210987654321 \
   --output text
 
 look_1() {
+  define "$here"/eks-node-group.jq
   observe 'EKS node group infer' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -56,16 +57,20 @@ look_1() {
     '.nodegroup.tags["gpuc.dev/max-pods"] // ""'
   field labels changes '' \
     '{"gpuc.dev/pool":"infer","k8s.amazonaws.com/accelerator":"l4-24gb"}' \
-    '.nodegroup.labels // {} | with_entries(select(.key | test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not))'
+    our_labels \
+    their_labels
   field taints changes '' \
     '[{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}]' \
-    '.nodegroup.taints // [] | map({key, value: (.value // ""), effect}) | sort_by([.key, .effect])'
-  field tags changes '' \
-    '{}' \
-    '.nodegroup.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not))'
+    our_taints \
+    their_taints
   field 'the autoscaler'\''s picture of a node' changes '' \
     '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"infer","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"l4-24gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"4","k8s.io/cluster-autoscaler/node-template/taint/nvidia.com/gpu":"present:NoSchedule"}' \
-    '.nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/")))'
+    our_template \
+    their_template
+  field tags changes '' \
+    '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu taint/nvidia.com/gpu"}' \
+    our_tags \
+    their_tags
   field 'nodes that may be missing during an upgrade' changes '' \
     '{"maxUnavailable":1}' \
     '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))'
@@ -95,7 +100,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '{"gpuc.dev/pool":"infer","k8s.amazonaws.com/accelerator":"l4-24gb"}' \
-      '{addOrUpdateLabels: $want, removeLabels: ((.nodegroup.labels // {} | with_entries(select(.key | test("^(eks[.]amazonaws[.]com|alpha[.]eksctl[.]io)/") | not)) | keys) - ($want | keys))}')
+      labels_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name staging \
@@ -110,7 +115,7 @@ make_1() {
     local observed_1
     observed_1=$(observed \
       '[{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}]' \
-      '{addOrUpdateTaints: $want, removeTaints: [(.nodegroup.taints // [] | map({key, value: (.value // ""), effect}) | sort_by([.key, .effect]))[] | select([.key, .effect] as $id | $want | any(.[]; [.key, .effect] == $id) | not)]}')
+      taints_change)
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name staging \
@@ -120,18 +125,6 @@ make_1() {
       --region us-east-1 \
       --cluster-name staging \
       --nodegroup-name infer
-  fi
-  if differs tags; then
-    local observed_1
-    observed_1=$(observed '{}' .nodegroup.nodegroupArn)
-    local observed_2
-    observed_2=$(observed \
-      '{}' \
-      '["gpuc.dev/none"] + ((.nodegroup.tags // {} | with_entries(select(.key | test("^(Name$|(aws|eks):|(gpuc[.]dev|alpha[.]eksctl[.]io|eksctl[.]cluster[.]k8s[.]io|eksctl[.]io|k8s[.]io/cluster-autoscaler|kubernetes[.]io/cluster)/)") | not)) | keys) - ($want | keys))')
-    run aws eks untag-resource \
-      --region us-east-1 \
-      --resource-arn "$observed_1" \
-      --tag-keys "$observed_2"
   fi
   if differs 'the autoscaler'\''s picture of a node'; then
     local observed_1
@@ -150,21 +143,46 @@ make_1() {
     local observed_3
     observed_3=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"infer","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"l4-24gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"4","k8s.io/cluster-autoscaler/node-template/taint/nvidia.com/gpu":"present:NoSchedule"}' \
-      '["gpuc.dev/none"] + ((.nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | keys) - ($want | keys))')
-    run aws eks untag-resource \
+      template_left)
+    [ "$observed_3" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_2" \
       --tag-keys "$observed_3"
     local observed_4
     observed_4=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"infer","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"l4-24gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"4","k8s.io/cluster-autoscaler/node-template/taint/nvidia.com/gpu":"present:NoSchedule"}' \
-      '[.nodegroup.resources.autoScalingGroups[].name as $group | $want | to_entries[] | {ResourceId: $group, ResourceType: "auto-scaling-group", Key: .key, Value: .value, PropagateAtLaunch: false}]')
+      template_of_scaling_groups)
     run aws autoscaling create-or-update-tags --region us-east-1 --tags "$observed_4"
     local observed_5
     observed_5=$(observed \
       '{"k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/pool":"infer","k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator":"l4-24gb","k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu":"4","k8s.io/cluster-autoscaler/node-template/taint/nvidia.com/gpu":"present:NoSchedule"}' \
-      '[.nodegroup.resources.autoScalingGroups[].name as $group | (["gpuc.dev/none"] + ((.nodegroup.tags // {} | with_entries(select(.key | startswith("k8s.io/cluster-autoscaler/node-template/"))) | keys) - ($want | keys)))[] | {ResourceId: $group, ResourceType: "auto-scaling-group", Key: .}]')
-    run aws autoscaling delete-tags --region us-east-1 --tags "$observed_5"
+      template_left_on_scaling_groups)
+    [ "$observed_5" = null ] || run aws autoscaling delete-tags \
+      --region us-east-1 \
+      --tags "$observed_5"
+  fi
+  if differs tags; then
+    local observed_1
+    observed_1=$(observed \
+      '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu taint/nvidia.com/gpu"}' \
+      .nodegroup.nodegroupArn)
+    run aws eks tag-resource \
+      --region us-east-1 \
+      --resource-arn "$observed_1" \
+      --tags \
+        '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu taint/nvidia.com/gpu"}'
+    local observed_2
+    observed_2=$(observed \
+      '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu taint/nvidia.com/gpu"}' \
+      .nodegroup.nodegroupArn)
+    local observed_3
+    observed_3=$(observed \
+      '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu taint/nvidia.com/gpu"}' \
+      tags_left)
+    [ "$observed_3" = null ] || run aws eks untag-resource \
+      --region us-east-1 \
+      --resource-arn "$observed_2" \
+      --tag-keys "$observed_3"
   fi
   if differs 'nodes that may be missing during an upgrade'; then
     run aws eks update-nodegroup-config \

@@ -16,6 +16,7 @@ identity 'Google Cloud project' acme-ml-prod \
   '--format=value(projectId)'
 
 look_1() {
+  define "$here"/gke-cluster.jq
   observe 'GKE cluster gke-inference-l4' 'No cluster named '\''' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \
@@ -36,8 +37,9 @@ look_1() {
     '"acme-ml-prod.svc.id.goog"' \
     '.workloadIdentityConfig.workloadPool // null'
   field 'resource labels' changes '' \
-    '{"cost-center":"inference"}' \
-    '. as $it | $want | with_entries(.value = $it.resourceLabels[.key])'
+    '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
+    our_labels \
+    their_labels
 }
 
 make_1() {
@@ -50,7 +52,7 @@ make_1() {
       --release-channel=stable \
       --cluster-version=1.34 \
       --workload-pool=acme-ml-prod.svc.id.goog \
-      --labels=cost-center=inference \
+      --labels=cost-center=inference,gpuc-labels=bofdon \
       --enable-ip-alias \
       --num-nodes=1 \
       --machine-type=e2-medium \
@@ -81,9 +83,7 @@ make_1() {
   fi
   if differs 'resource labels'; then
     local observed_1
-    observed_1=$(observed \
-      '{"cost-center":"inference"}' \
-      '"--update-labels=" + ((.resourceLabels // {}) + $want | to_entries | map("\(.key)=\(.value)") | join(","))')
+    observed_1=$(observed '{"cost-center":"inference","gpuc-labels":"bofdon"}' all_labels)
     run gcloud container clusters update gke-inference-l4 \
       --project=acme-ml-prod \
       --location=us-central1 \

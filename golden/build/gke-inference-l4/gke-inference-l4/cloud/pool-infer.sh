@@ -16,6 +16,7 @@ identity 'Google Cloud project' acme-ml-prod \
   '--format=value(projectId)'
 
 look_1() {
+  define "$here"/gke-node-pool.jq
   observe 'GKE node pool infer' 'code=404, message=Not found: ' \
     gcloud container node-pools describe infer \
     --cluster=gke-inference-l4 \
@@ -51,14 +52,14 @@ look_1() {
     '"GKE_METADATA"' \
     '.config.workloadMetadataConfig.mode // "GCE_METADATA"'
   field 'resource labels' rolls 'GKE drains the pool'\''s nodes and makes them again' \
-    '{"cost-center":"inference"}' \
-    '. as $it | $want | with_entries(.value = $it.config.resourceLabels[.key])'
+    '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
+    our_resource_labels_or_wanted \
+    their_resource_labels
+  field taints changes '' '[]' our_taints their_taints
   field 'node labels' changes '' \
-    '{"gke-no-default-nvidia-gpu-device-plugin":"true","gpuc.dev/pool":"infer"}' \
-    '.config.labels // {}'
-  field taints changes '' \
-    '[]' \
-    '[.config.taints[]? | {key, value: (.value // ""), effect} | select((.key == "nvidia.com/gpu" and .value == "present" and .effect == "NO_SCHEDULE") | not) | select((.key == "kubernetes.io/arch" and .effect == "NO_SCHEDULE") | not)] | sort_by(.key)'
+    '{"gke-no-default-nvidia-gpu-device-plugin":"true","gpuc.dev/pool":"infer","gpuc.dev/labels":"vovmtr"}' \
+    our_labels \
+    their_labels
   field 'upgrades and repairs by GKE' changes '' \
     '{"upgrade":true,"repair":true}' \
     '.management // {} | {upgrade: (.autoUpgrade // false), repair: (.autoRepair // false)}'
@@ -81,8 +82,8 @@ make_1() {
       --image-type=COS_CONTAINERD \
       --disk-size=100GB \
       --workload-metadata=GKE_METADATA \
-      --labels=cost-center=inference \
-      --node-labels=gke-no-default-nvidia-gpu-device-plugin=true,gpuc.dev/pool=infer \
+      --labels=cost-center=inference,gpuc-labels=bofdon \
+      --node-labels=gke-no-default-nvidia-gpu-device-plugin=true,gpuc.dev/labels=vovmtr,gpuc.dev/pool=infer \
       --enable-autoupgrade \
       --enable-autorepair \
       --node-locations=us-central1-a,us-central1-b \
@@ -126,9 +127,18 @@ make_1() {
   fi
   if differs 'resource labels'; then
     local observed_1
+    observed_1=$(observed '{"cost-center":"inference","gpuc-labels":"bofdon"}' all_resource_labels)
+    run gcloud container node-pools update infer \
+      --cluster=gke-inference-l4 \
+      --project=acme-ml-prod \
+      --location=us-central1 \
+      --quiet "$observed_1"
+  fi
+  if differs taints; then
+    local observed_1
     observed_1=$(observed \
-      '{"cost-center":"inference"}' \
-      '"--labels=" + ((.config.resourceLabels // {} | with_entries(select(.key | startswith("goog-") | not))) + $want | to_entries | map("\(.key)=\(.value)") | join(","))')
+      '[]' \
+      'all_taints([{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}])')
     run gcloud container node-pools update infer \
       --cluster=gke-inference-l4 \
       --project=acme-ml-prod \
@@ -136,20 +146,15 @@ make_1() {
       --quiet "$observed_1"
   fi
   if differs 'node labels'; then
+    local observed_1
+    observed_1=$(observed \
+      '{"gke-no-default-nvidia-gpu-device-plugin":"true","gpuc.dev/pool":"infer","gpuc.dev/labels":"vovmtr"}' \
+      all_labels)
     run gcloud container node-pools update infer \
       --cluster=gke-inference-l4 \
       --project=acme-ml-prod \
       --location=us-central1 \
-      --quiet \
-      --node-labels=gke-no-default-nvidia-gpu-device-plugin=true,gpuc.dev/pool=infer
-  fi
-  if differs taints; then
-    run gcloud container node-pools update infer \
-      --cluster=gke-inference-l4 \
-      --project=acme-ml-prod \
-      --location=us-central1 \
-      --quiet \
-      --node-taints=nvidia.com/gpu=present:NoSchedule
+      --quiet "$observed_1"
   fi
   if differs 'upgrades and repairs by GKE'; then
     run gcloud container node-pools update infer \

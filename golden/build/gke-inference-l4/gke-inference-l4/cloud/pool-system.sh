@@ -16,6 +16,7 @@ identity 'Google Cloud project' acme-ml-prod \
   '--format=value(projectId)'
 
 look_1() {
+  define "$here"/gke-node-pool.jq
   observe 'GKE node pool system' 'code=404, message=Not found: ' \
     gcloud container node-pools describe system \
     --cluster=gke-inference-l4 \
@@ -47,12 +48,11 @@ look_1() {
     '"GKE_METADATA"' \
     '.config.workloadMetadataConfig.mode // "GCE_METADATA"'
   field 'resource labels' rolls 'GKE drains the pool'\''s nodes and makes them again' \
-    '{"cost-center":"inference"}' \
-    '. as $it | $want | with_entries(.value = $it.config.resourceLabels[.key])'
-  field 'node labels' changes '' '{"gpuc.dev/pool":"system"}' '.config.labels // {}'
-  field taints changes '' \
-    '[]' \
-    '[.config.taints[]? | {key, value: (.value // ""), effect} | select((.key == "nvidia.com/gpu" and .value == "present" and .effect == "NO_SCHEDULE") | not) | select((.key == "kubernetes.io/arch" and .effect == "NO_SCHEDULE") | not)] | sort_by(.key)'
+    '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
+    our_resource_labels_or_wanted \
+    their_resource_labels
+  field taints changes '' '[]' our_taints their_taints
+  field 'node labels' changes '' '{"gpuc.dev/pool":"system"}' our_labels their_labels
   field 'upgrades and repairs by GKE' changes '' \
     '{"upgrade":true,"repair":true}' \
     '.management // {} | {upgrade: (.autoUpgrade // false), repair: (.autoRepair // false)}'
@@ -74,7 +74,7 @@ make_1() {
       --image-type=COS_CONTAINERD \
       --disk-size=100GB \
       --workload-metadata=GKE_METADATA \
-      --labels=cost-center=inference \
+      --labels=cost-center=inference,gpuc-labels=bofdon \
       --node-labels=gpuc.dev/pool=system \
       --enable-autoupgrade \
       --enable-autorepair \
@@ -119,9 +119,16 @@ make_1() {
   fi
   if differs 'resource labels'; then
     local observed_1
-    observed_1=$(observed \
-      '{"cost-center":"inference"}' \
-      '"--labels=" + ((.config.resourceLabels // {} | with_entries(select(.key | startswith("goog-") | not))) + $want | to_entries | map("\(.key)=\(.value)") | join(","))')
+    observed_1=$(observed '{"cost-center":"inference","gpuc-labels":"bofdon"}' all_resource_labels)
+    run gcloud container node-pools update system \
+      --cluster=gke-inference-l4 \
+      --project=acme-ml-prod \
+      --location=us-central1 \
+      --quiet "$observed_1"
+  fi
+  if differs taints; then
+    local observed_1
+    observed_1=$(observed '[]' 'all_taints([])')
     run gcloud container node-pools update system \
       --cluster=gke-inference-l4 \
       --project=acme-ml-prod \
@@ -129,20 +136,13 @@ make_1() {
       --quiet "$observed_1"
   fi
   if differs 'node labels'; then
+    local observed_1
+    observed_1=$(observed '{"gpuc.dev/pool":"system"}' all_labels)
     run gcloud container node-pools update system \
       --cluster=gke-inference-l4 \
       --project=acme-ml-prod \
       --location=us-central1 \
-      --quiet \
-      --node-labels=gpuc.dev/pool=system
-  fi
-  if differs taints; then
-    run gcloud container node-pools update system \
-      --cluster=gke-inference-l4 \
-      --project=acme-ml-prod \
-      --location=us-central1 \
-      --quiet \
-      --node-taints=
+      --quiet "$observed_1"
   fi
   if differs 'upgrades and repairs by GKE'; then
     run gcloud container node-pools update system \

@@ -28,8 +28,8 @@ pub(super) static FIELDS: &[FieldKind] = &[
     WORKLOAD_METADATA,
     RESOURCE_LABELS,
     AUTOSCALING,
-    LABELS,
     TAINTS,
+    LABELS,
     UPGRADE,
     MANAGEMENT,
     ZONES,
@@ -153,10 +153,8 @@ pub(super) const WORKLOAD_METADATA: FieldKind = FieldKind {
 };
 
 pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
-    // Others may label the pool's resources too, GKE among them; theirs stay, and a label that is no longer wanted does
-    // too: no node is drained to lose one.
     name: "resource labels",
-    read: ". as $it | $want | with_entries(.value = $it.config.resourceLabels[.key])",
+    read: "our_resource_labels_or_wanted",
     create: Some("--labels"),
     change: ROLLS,
     source: UPDATE_HELP,
@@ -174,18 +172,15 @@ pub(super) const AUTOSCALING: FieldKind = FieldKind {
 
 pub(super) const LABELS: FieldKind = FieldKind {
     name: "node labels",
-    read: ".config.labels // {}",
+    read: "our_labels",
     create: Some("--node-labels"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
 
 pub(super) const TAINTS: FieldKind = FieldKind {
-    // The taints that GKE sets by itself are shown among the others.
     name: "taints",
-    read: r#"[.config.taints[]? | {key, value: (.value // ""), effect}
-        | select((.key == "nvidia.com/gpu" and .value == "present" and .effect == "NO_SCHEDULE") | not)
-        | select((.key == "kubernetes.io/arch" and .effect == "NO_SCHEDULE") | not)] | sort_by(.key)"#,
+    read: "our_taints",
     create: Some("--node-taints"),
     change: Change::InPlace,
     source: UPDATE_HELP,

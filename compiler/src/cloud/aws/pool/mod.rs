@@ -1,0 +1,198 @@
+//! A managed node group: how it is made, seen and changed.
+
+mod fields;
+mod kinds;
+
+use gpuc_schema::config::DevicePlugin;
+
+use super::commands::Target;
+use super::eksctl;
+use super::node_group::NodeGroup;
+use crate::check::Checked;
+use crate::model::Pool;
+use crate::node::Origin;
+use crate::plan::{Command, Observe, Resource, Word};
+use fields::fields;
+pub(super) use kinds::KIND;
+
+/// The node group of a pool that gpuc's scripts make.
+pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
+    let group = NodeGroup::new(&checked, pool);
+    let target = Target::cluster(&checked);
+    let name = pool.name.value.as_str();
+    let delete = Command::new(["eksctl", "delete", "nodegroup"])
+        .with([
+            format!("--cluster={}", target.cluster),
+            format!("--name={name}"),
+            format!("--region={}", target.region),
+        ])
+        .with(["--wait"]);
+    let about = format!(
+        "EKS node group {name} in cluster {}: {} x {}",
+        target.cluster,
+        range(&group),
+        group.machine
+    );
+    Resource {
+        kind: &KIND,
+        name: name.to_owned(),
+        script: format!("pool-{name}"),
+        about,
+        observe: Observe {
+            command: target
+                .on_group("describe-nodegroup", name)
+                .with(["--output", "json"]),
+            absent: "ResourceNotFoundException",
+        },
+        create: vec![create(&group), target.wait_for_group(name)],
+        comes_with: None,
+        fields: fields(&group, &target),
+        delete: vec![delete],
+        origin: Origin::rule([pool.name.span], "each pool is a managed node group"),
+    }
+}
+
+fn range(group: &NodeGroup<'_>) -> String {
+    if group.nodes.is_fixed() {
+        return group.nodes.min.to_string();
+    }
+    format!("{} to {}", group.nodes.min, group.nodes.max)
+}
+
+fn create(group: &NodeGroup<'_>) -> Command {
+    let command = Command::new(["eksctl", "create", "nodegroup", "--config-file"])
+        .with_word(Word::Beside(eksctl::PATH.to_owned()))
+        .with([format!("--include={}", group.pool.name.value)]);
+    // On Amazon Linux the cloud's plugin is the one that eksctl installs. Left alone it would come to other pools too.
+    let plugin_of_eksctl = group.pool.has_gpus()
+        && group.pool.plugin.value == DevicePlugin::Cloud
+        && !group.advertises_by_itself();
+    if plugin_of_eksctl {
+        command
+    } else {
+        command.with(["--install-nvidia-plugin=false"])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{field, line, provision};
+    use super::*;
+    use crate::plan::{Change, Field};
+
+    fn only_pool(pool: &str) -> Resource {
+        let mut made = provision(pool).resources;
+        assert_eq!(made.len(), 2, "the cluster and the pool");
+        made.remove(1)
+    }
+
+    #[test]
+    fn a_pool_is_made_by_eksctl_without_its_plugin() {
+        let pool = only_pool("nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}}]");
+        let create: Vec<_> = pool.create.iter().map(line).collect();
+        assert_eq!(
+            create,
+            [
+                "eksctl create nodegroup --config-file ./eksctl.yaml --include=gpu --install-nvidia-plugin=false",
+                "aws eks wait nodegroup-active --region us-east-1 --cluster-name demo --nodegroup-name gpu",
+            ]
+        );
+        assert_eq!(
+            line(&pool.observe.command),
+            "aws eks describe-nodegroup --region us-east-1 --cluster-name demo --nodegroup-name gpu --output json"
+        );
+        assert_eq!(pool.script, "pool-gpu");
+    }
+
+    #[test]
+    fn the_clouds_plugin_is_eksctls() {
+        let pool = only_pool(
+            "nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}, stack: {devicePlugin: cloud}}]",
+        );
+        assert!(!line(&pool.create[0]).contains("nvidia-plugin"));
+        let pool = only_pool(
+            "nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}, os: {family: Bottlerocket}}]",
+        );
+        assert!(line(&pool.create[0]).ends_with("--install-nvidia-plugin=false"));
+    }
+
+    #[test]
+    fn images_follow_the_machine() {
+        for (machine, os, image) in [
+            ("g5.xlarge", "AmazonLinux2023", "AL2023_x86_64_NVIDIA"),
+            ("g5g.xlarge", "AmazonLinux2023", "AL2023_ARM_64_NVIDIA"),
+            ("m7i.large", "AmazonLinux2023", "AL2023_x86_64_STANDARD"),
+            ("m7g.large", "AmazonLinux2023", "AL2023_ARM_64_STANDARD"),
+            ("m7g.large", "Bottlerocket", "BOTTLEROCKET_ARM_64"),
+            ("g5.xlarge", "Bottlerocket", "BOTTLEROCKET_x86_64_NVIDIA"),
+            ("m7i.large", "Ubuntu2404", "Ubuntu2404"),
+        ] {
+            let pool = only_pool(&format!(
+                "nodePools: [{{name: a, machine: {machine}, nodes: {{count: 1}}, os: {{family: {os}}}}}]"
+            ));
+            assert_eq!(field(&pool, "node image").want, image, "{machine} {os}");
+        }
+    }
+
+    #[test]
+    fn ubuntu_images_do_not_move() {
+        let pool = only_pool(
+            "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}, os: {family: Ubuntu2404}}]",
+        );
+        let version = field(&pool, "Kubernetes version of the image");
+        assert!(matches!(version.kind.change, Change::Replaces { .. }));
+        assert!(version.update.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_written_down() {
+        let pool = only_pool(
+            "nodePools: [{name: gpu, machine: p5.48xlarge, zones: [us-east-1b], nodes: {min: 1, max: 1}, \
+             network: {efa: {}}, maxPods: 50, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}}]",
+        );
+        for (name, want) in [
+            ("disk size in GiB", json!("100")),
+            ("EFA", json!("yes")),
+            ("most pods on a node", json!("50")),
+            ("capacity reservation", json!("cr-0123456789abcdef0")),
+            ("capacity", json!("CAPACITY_BLOCK")),
+            ("zones or subnets", json!(["us-east-1b"])),
+            ("placement group", json!("")),
+        ] {
+            assert_eq!(field(&pool, name).want, want, "{name}");
+        }
+    }
+
+    #[test]
+    fn taints_are_the_users() {
+        let pool = only_pool(
+            "nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}, dedicatedTo: ml, \
+             taints: [{key: a, effect: NoExecute}]}]",
+        );
+        assert_eq!(
+            field(&pool, "taints").want,
+            json!([
+                {"key": "a", "value": "", "effect": "NO_EXECUTE"},
+                {"key": "gpuc.dev/dedicated-to", "value": "ml", "effect": "NO_SCHEDULE"},
+            ])
+        );
+    }
+
+    #[test]
+    fn fields_are_those_of_the_kind() {
+        let pool = only_pool("nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}}]");
+        assert!(
+            pool.fields
+                .iter()
+                .all(|field| KIND.fields.contains(field.kind))
+        );
+        let replaced = |field: &Field| matches!(field.kind.change, Change::Replaces { .. });
+        assert!(
+            pool.fields
+                .iter()
+                .all(|field| replaced(field) == field.update.is_empty())
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! The machines of a pool, and what is on them: what cannot change, and what drains nodes.
+
+use gpuc_schema::Span;
+use gpuc_schema::config::{Capacity, Placement};
+use serde_json::{Value, json};
+
+use super::super::setting::Setting;
+use super::super::{accelerator, created, machines, os};
+use super::{Lowering, kinds};
+use crate::model::MachineType;
+
+impl Lowering<'_> {
+    pub(super) fn machine(&self) -> Setting {
+        let written = self.pool.written.machine.as_ref();
+        let name = match self.pool.machine.sure() {
+            MachineType::Catalog(machine) => machine.name,
+            MachineType::Cpu(_) | MachineType::Host => written.map_or_else(
+                || unreachable!("a machine that is not picked is written"),
+                |name| name.as_str(),
+            ),
+        };
+        let flag = format!("--machine-type={name}");
+        let span = written.map_or(self.pool.name.span, |name| name.span);
+        if self.pool.has_gpus() {
+            return Setting::new(&kinds::MACHINE_WITH_GPUS, json!(name), span).flag(flag);
+        }
+        Setting::new(&kinds::MACHINE, json!(name), span)
+            .flag(flag.clone())
+            .update(self.update([flag]))
+    }
+
+    /// A pool without GPUs has the field too: one that has some cannot lose them.
+    pub(super) fn gpus(&self) -> Vec<Setting> {
+        let span = self.pool.name.span;
+        let Some(accelerator) = accelerator::of(self.pool) else {
+            return vec![Setting::new(&kinds::GPUS, json!([]), span)];
+        };
+        let chosen = self.pool.gpus.sure().map_or(span, |gpus| gpus.chosen);
+        let flag = accelerator.flag();
+        vec![
+            Setting::new(&kinds::GPUS, accelerator.fixed(), chosen).flag(flag.clone()),
+            Setting::new(
+                &kinds::GPU_SETTINGS,
+                accelerator.settings(),
+                self.pool.driver.span,
+            )
+            .update(self.update([flag])),
+        ]
+    }
+
+    pub(super) fn local_ssds(&self) -> Option<Setting> {
+        let MachineType::Catalog(machine) = self.pool.machine.sure() else {
+            return None;
+        };
+        let count = machines::find(machine.name)?.local_ssd_count?;
+        let span = self
+            .pool
+            .written
+            .machine
+            .as_ref()
+            .map_or(self.pool.name.span, |it| it.span);
+        let setting = Setting::new(&kinds::LOCAL_SSDS, json!(count), span);
+        Some(setting.flag(format!("--ephemeral-storage-local-ssd=count={count}")))
+    }
+
+    pub(super) fn spot(&self) -> Setting {
+        let capacity = &self.pool.written.capacity;
+        let spot = matches!(capacity.value, Capacity::Spot(_));
+        let flag = spot.then(|| "--spot".to_owned());
+        Setting::new(&kinds::SPOT, json!(spot), capacity.span).flags(flag)
+    }
+
+    pub(super) fn reservation(&self) -> Setting {
+        let capacity = &self.pool.written.capacity;
+        let Capacity::Reservation(reservation) = &capacity.value else {
+            return Setting::new(&kinds::RESERVATION, Value::Null, capacity.span);
+        };
+        let id = &reservation.id;
+        Setting::new(&kinds::RESERVATION, json!(id.value), id.span)
+            .flag("--reservation-affinity=specific")
+            .flag(format!("--reservation={id}"))
+    }
+
+    pub(super) fn placement(&self) -> Setting {
+        let Some(placement) = &self.pool.written.network.placement else {
+            return Setting::new(&kinds::PLACEMENT, Value::Null, Span::NONE);
+        };
+        let (want, flag) = match &placement.value {
+            Placement::Compact => ("COMPACT", "--placement-type=COMPACT".to_owned()),
+            Placement::Group(name) => (name.as_str(), format!("--placement-policy={name}")),
+        };
+        Setting::new(&kinds::PLACEMENT, json!(want), placement.span).flag(flag)
+    }
+
+    pub(super) fn max_pods(&self) -> Option<Setting> {
+        let max = self.pool.written.max_pods?;
+        let setting = Setting::new(&kinds::MAX_PODS, json!(max.value), max.span);
+        Some(setting.flag(format!("--max-pods-per-node={max}")))
+    }
+
+    pub(super) fn image(&self) -> Setting {
+        let image = os::image_type(self.pool);
+        let flag = format!("--image-type={image}");
+        let pool = format!("--node-pool={}", self.pool.name);
+        let upgrade = self.place.cluster("upgrade").with([pool, flag.clone()]);
+        Setting::new(&kinds::IMAGE, json!(image), self.pool.os.span)
+            .flag(flag)
+            .update(upgrade)
+    }
+
+    pub(super) fn disk(&self) -> Setting {
+        let size = self.pool.written.disk_gib;
+        let flag = format!("--disk-size={size}GB");
+        Setting::new(&kinds::DISK, json!(size.value), size.span)
+            .flag(flag.clone())
+            .update(self.update([flag]))
+    }
+
+    /// What an existing cluster does is not known, so its pools have GKE's default.
+    pub(super) fn workload_metadata(&self) -> Option<Setting> {
+        let identity = created(&self.cluster.written)?.workload_identity;
+        let mode = if identity.value {
+            "GKE_METADATA"
+        } else {
+            "GCE_METADATA"
+        };
+        let flag = format!("--workload-metadata={mode}");
+        let setting = Setting::new(&kinds::WORKLOAD_METADATA, json!(mode), identity.span);
+        let flags = identity.value.then(|| flag.clone());
+        Some(setting.flags(flags).update(self.update([flag])))
+    }
+}

@@ -1,0 +1,141 @@
+//! A run judges the trees whose input it was asked for, and no others.
+
+use super::fleets::{clusters, fleet, named};
+use super::{GOOD, Place};
+
+#[test]
+fn a_part_of_a_fleet_says_nothing_of_the_others() {
+    let place = fleet();
+    place.run(&["build", "fleet", "-q"]).silent();
+    for part in [
+        "fleet/one",
+        "fleet/more",
+        "fleet/two.gpu-cluster.yaml",
+        "fleet/more/gpu-cluster.yaml",
+    ] {
+        place.run(&["build", part, "--check"]).silent();
+        let ran = place.run(&["build", part, "--prune"]).ends_with(0);
+        assert!(!ran.stderr.contains("note: "), "{part}: {}", ran.stderr);
+        assert_eq!(clusters(&place), ["four", "one", "three", "two"], "{part}");
+    }
+    place.run(&["build", "fleet", "--check"]).silent();
+}
+
+#[test]
+fn a_cluster_that_left_its_file_is_an_orphan_also_for_that_file_alone() {
+    let place = fleet();
+    place.run(&["build", "fleet", "-q"]).silent();
+    let file = "fleet/more/gpu-cluster.yaml";
+    let (three, _) = place
+        .read(file)
+        .split_once("---")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    place.write(file, &three);
+    for part in [file, "fleet/more", "fleet"] {
+        let ran = place.run(&["build", part, "--check"]).ends_with(1);
+        assert_eq!(ran.stdout, "orphan: clusters/four\n", "{part}");
+    }
+    place.run(&["build", "fleet/one", "--check"]).silent();
+    // Findings for programs have standard output for themselves.
+    let ran = place
+        .run(&["build", "fleet", "--check", "--format", "json"])
+        .ends_with(1);
+    let all: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(all["findings"], serde_json::json!([]));
+    assert_eq!(ran.stderr, "orphan: clusters/four\n");
+    place.run(&["build", file, "--prune", "-q"]).silent();
+    assert_eq!(clusters(&place), ["one", "three", "two"]);
+}
+
+#[test]
+fn a_cluster_with_a_new_name_leaves_its_old_tree() {
+    let place = Place::with(GOOD);
+    place.build();
+    place.write("gpu-cluster.yaml", &named("new"));
+    let ran = place.run(&["build"]).ends_with(0);
+    assert!(
+        ran.stderr.contains("note: clusters/demo belongs to no"),
+        "{}",
+        ran.stderr
+    );
+    place.run(&["build", "--prune", "-q"]).silent();
+    assert_eq!(clusters(&place), ["new"]);
+}
+
+#[test]
+fn a_file_that_is_passed_over_is_not_gone() {
+    let place = fleet();
+    place.write("fleet/.hidden/gpu-cluster.yaml", &named("hidden"));
+    place
+        .run(&["build", "fleet/.hidden/gpu-cluster.yaml", "-q"])
+        .silent();
+    place.run(&["build", "fleet", "--prune", "-q"]).silent();
+    assert_eq!(clusters(&place), ["four", "hidden", "one", "three", "two"]);
+}
+
+#[test]
+fn where_gpuc_is_run_does_not_show_in_what_is_remembered() {
+    let place = fleet();
+    place.run(&["build", "fleet", "-q"]).silent();
+    let lock = place.read("clusters/two/gpuc.lock.json");
+    let wanted = "\"from\": \"../../fleet/two.gpu-cluster.yaml\"";
+    assert!(lock.contains(wanted), "{lock}");
+    let before = place.files("clusters");
+    let mut command = place.command(&["build", "..", "-q", "-o", "../../clusters"]);
+    command.current_dir(place.path("fleet/one"));
+    assert!(command.status().unwrap().success());
+    let (input, out) = (place.path("fleet"), place.path("clusters"));
+    let elsewhere = Place::empty();
+    let args = [
+        "build",
+        "-q",
+        input.to_str().unwrap(),
+        "-o",
+        out.to_str().unwrap(),
+    ];
+    elsewhere.run(&args).silent();
+    assert_eq!(place.files("clusters"), before);
+}
+
+#[test]
+fn a_tree_whose_input_is_not_remembered_is_left_alone() {
+    let (inputs, place) = (fleet(), Place::empty());
+    let input = inputs.path("fleet");
+    let input = input.to_str().unwrap();
+    place.run(&["build", input, "-q"]).silent();
+    let lock = place.read("clusters/two/gpuc.lock.json");
+    assert!(!lock.contains("\"from\""), "a path of this machine: {lock}");
+    std::fs::remove_file(inputs.path("fleet/two.gpu-cluster.yaml")).unwrap();
+    let ran = place.run(&["build", input, "--prune"]).ends_with(0);
+    assert!(
+        ran.stderr
+            .contains("note: clusters/two does not say which file"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(clusters(&place).len(), 4);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_a_clusters_folder_is_not_followed() {
+    let place = Place::with(GOOD);
+    for folder in ["clusters", "elsewhere"] {
+        std::fs::create_dir(place.path(folder)).unwrap();
+    }
+    for target in ["../elsewhere", "../nowhere"] {
+        let link = place.path("clusters/demo");
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        for args in [&["build"][..], &["build", "--force"], &["build", "--check"]] {
+            let ran = place.run(args).ends_with(3);
+            assert!(
+                ran.stderr.contains("clusters/demo: is a link"),
+                "{}",
+                ran.stderr
+            );
+        }
+        assert!(place.files("elsewhere").is_empty() && !place.path("nowhere").exists());
+        std::fs::remove_file(link).unwrap();
+    }
+}
