@@ -1,5 +1,5 @@
-//! Notices what happens in the kubelet's folder: the kubelet's socket made or gone, other sockets taken away, the folder
-//! itself wiped and made again.
+//! Notices what happens in the kubelet's folder: its socket made or gone, other sockets taken away, the folder itself
+//! wiped and made again.
 //!
 //! What is published is a state, not a list of events: nobody can miss one, and a hundred changes that nobody had time
 //! for are one. inotify says only that something happened, and whether a file was another one in between.

@@ -82,7 +82,7 @@ async fn late_reader(node: &Node) -> tonic::Streaming<ListAndWatchResponse> {
     lists
 }
 
-/// Flow control lets some lists out before they are read (2 MiB of 2.4 KiB each here, 64 KiB with Go); no more are kept.
+/// Flow control lets some lists out before they are read: 2 MiB of 2.4 KiB each here, 64 KiB with Go. No more are kept.
 const KEPT: usize = 2_000;
 
 #[tokio::test]
