@@ -108,3 +108,29 @@ async fn ask(stream: UnixStream, request: RegisterRequest) -> Result<(), String>
         Err(status) => Err(format!("{:?}: {}", status.code(), status.message())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_kubelet_of_this_life_is_connected_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join(crate::kubelet::SOCKET);
+        let life = |number| Life {
+            number,
+            socket: FileId::of(&socket).unwrap(),
+        };
+        let _first = UnixListener::bind(&socket).unwrap();
+        let first = life(1);
+        connect(&socket, first).await.unwrap();
+        // The clock of files ticks every few milliseconds.
+        sleep(Duration::from_millis(20)).await;
+        std::fs::remove_file(&socket).unwrap();
+        let _second = UnixListener::bind(&socket).unwrap();
+        connect(&socket, life(2)).await.unwrap();
+        assert!(connect(&socket, first).await.is_err());
+    }
+}

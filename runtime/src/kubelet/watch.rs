@@ -1,5 +1,5 @@
-//! Notices what happens in the kubelet's folder: the kubelet's socket made or gone, other sockets taken away, the folder
-//! itself wiped and made again.
+//! Notices what happens in the kubelet's folder: its socket made or gone, other sockets taken away, the folder itself
+//! wiped and made again.
 //!
 //! What is published is a state, not a list of events: nobody can miss one, and a hundred changes that nobody had time
 //! for are one. inotify says only that something happened, and whether a file was another one in between.
@@ -319,6 +319,41 @@ mod tests {
         eye.look();
         assert_eq!(eye.seen, first);
         assert_eq!(first.kubelet.unwrap().number, 1);
+    }
+
+    /// File systems give an inode again at once, and not all know when a file was made.
+    #[tokio::test]
+    async fn a_socket_that_left_is_another_one_even_if_it_looks_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let _kubelet = kubelet_of(folder.path());
+        let mut eye = Eye::new(folder.path());
+        eye.look();
+        let (here, away) = (folder.path().join(SOCKET), folder.path().join("away"));
+        fs::rename(&here, &away).unwrap();
+        fs::rename(&away, &here).unwrap();
+        eye.look();
+        assert_eq!(eye.seen.kubelet.unwrap().number, 2);
+    }
+
+    /// Whoever has a folder open keeps its end from being told.
+    #[tokio::test]
+    async fn a_folder_that_somebody_holds_open_is_watched_again() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("device-plugins");
+        fs::create_dir(&folder).unwrap();
+        let mut eye = Eye::new(&folder);
+        eye.look();
+        let _open = fs::File::open(&folder).unwrap();
+        fs::remove_dir(&folder).unwrap();
+        fs::create_dir(&folder).unwrap();
+        eye.look();
+        let _kubelet = kubelet_of(&folder);
+        eye.look();
+        assert_eq!(eye.seen.kubelet.unwrap().number, 1);
+        fs::remove_file(folder.join(SOCKET)).unwrap();
+        let _kubelet = kubelet_of(&folder);
+        let disturbed = eye.read(&mut News::default());
+        assert!(disturbed, "the new folder is not watched");
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! The plugins of a node, one for each resource it offers: made, registered, and closed as the state and the kubelet go.
+//! The plugins of a node, one for each resource it offers: made, registered, closed as state and kubelet come and go.
 //!
 //! One task owns them. Whatever happens, it compares what ought to be with what is: a socket for each offer, and a
 //! registration for each socket in each life of the kubelet. So it does not matter in which order things happen, or how
@@ -12,8 +12,8 @@
 //! A plugin whose own socket is taken away binds it again and does not register: the kubelet's connection outlives the
 //! file. One whose listener leaves while the kubelet stays registers again, for then the kubelet has given it up.
 //!
-//! The kubelet must be 1.26 or later: earlier ones sent the socket's path as `:authority`, which is none by RFC 3986, and
-//! HTTP/2 libraries that check it refuse the request (kubernetes/kubernetes#112597).
+//! The kubelet must be 1.26 or later: earlier ones sent the socket's path as `:authority`, which is none by RFC 3986,
+//! and HTTP/2 libraries that check it refuse the request (kubernetes/kubernetes#112597).
 
 mod counts;
 mod life;
@@ -159,7 +159,7 @@ impl Plugins {
         Self { stop, task }
     }
 
-    /// Waits until the plugins end by themselves, which they do when nobody publishes the state any more, or by a panic.
+    /// Waits until the plugins end by themselves: when nobody publishes the state any more, or by a panic.
     pub async fn ended(&mut self) -> Result<(), JoinError> {
         (&mut self.task).await
     }

@@ -16,8 +16,8 @@ use crate::kubelet::FileId;
 /// usual folder takes 33.
 const LONGEST_NAME: usize = 64;
 
-/// The file name of a resource's socket: `gpuc-nvidia.com_gpu.sock`. No two resources have the same one: the domain of a
-/// resource has no `_`, and what is cut off leaves its digest.
+/// The file name of a resource's socket: `gpuc-nvidia.com_gpu.sock`. No two resources have the same one: the domain of
+/// a resource has no `_`, and what is cut off leaves its digest.
 pub fn file_name(resource: &str) -> String {
     let name = format!("gpuc-{}.sock", resource.replace('/', "_"));
     if name.len() <= LONGEST_NAME {

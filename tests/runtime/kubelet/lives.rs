@@ -76,7 +76,7 @@ async fn a_hundred_restarts_are_each_met_once() {
 #[tokio::test]
 async fn a_kubelet_between_bind_and_listen_is_met_as_soon_as_it_listens() {
     let mut node = Node::running().await;
-    for gap in [20, 200, 20, 200] {
+    for gap in [20, 200, 20, 1_500] {
         node.kubelet.stop().await;
         node.kubelet
             .start_with_gap(Duration::from_millis(gap))
