@@ -1,4 +1,5 @@
-//! Tests that look at the runtime from outside, one module for each promise: with made-up drivers, kubelets and clients.
+//! Tests that look at the runtime from outside, one module for each promise: with made-up drivers, kubelets and
+//! clients.
 #![expect(
     clippy::unwrap_used,
     reason = "a test may stop at the first surprise, and reads and writes files"

@@ -2,28 +2,32 @@
 
 mod desk;
 mod driver;
+mod event;
+mod status;
 mod vitals;
 mod world;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gpuc_schema::node_config::{NodeConfig, NodeSharing};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
 pub use driver::Opener;
+pub use event::Event;
+pub use status::Status;
 pub use world::{Settings, serve};
 
-use crate::config::{self, ConfigError};
+use crate::config;
 use crate::device::{self, Inventory};
 use crate::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
 use crate::host::HostFiles;
 use crate::metrics::Plugin;
 use crate::mps;
-use crate::nvml::{Condition, DriverInfo, Late, Nvml, NvmlError, NvmlErrorKind, watcher};
+use crate::nvml::{DriverInfo, Late, Nvml, NvmlError, NvmlErrorKind, watcher};
 use crate::plugin::PluginEvent;
 use crate::state::State;
 
@@ -41,45 +45,6 @@ const LOST_AFTER: u32 = 3;
 
 /// How often it is looked whether the control daemon of the Multi-Process Service answers.
 const MPS_LOOK: Duration = Duration::from_millis(500);
-
-/// Everything that can happen.
-pub enum Event {
-    /// The driver was tried to be opened.
-    Opened(Result<Arc<dyn Nvml>, NvmlError>),
-    /// The GPUs and the files of the node were read.
-    Scanned(Result<(Inventory, HostFiles), NvmlError>),
-    /// The one who watches the driver has something to say.
-    Watch(WatchReport),
-    /// A GPU was asked how it is, by index.
-    Probed(u32, Result<Condition, NvmlError>),
-    /// The configuration has other contents.
-    Config(Result<NodeConfig, ConfigError>),
-    /// Something happened between a plugin and the kubelet.
-    Plugin(PluginEvent),
-    /// Somebody wants the GPUs to be read anew.
-    Rescan,
-    /// Somebody wants to know whether the loop turns.
-    Pulse(oneshot::Sender<()>),
-    /// The process is to end.
-    Shutdown(&'static str),
-}
-
-/// What becomes known of the daemon itself, for probes and metrics.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Status {
-    /// Why the driver cannot be used; nothing while it can.
-    pub driver_trouble: Option<String>,
-    /// Why the last configuration was not taken; nothing where it was.
-    pub config_trouble: Option<String>,
-    /// The resources that the kubelet knows.
-    pub registered: BTreeSet<String>,
-    /// How often the GPUs were read.
-    pub scans: u64,
-    /// How often they could not be.
-    pub failed_scans: u64,
-    /// What differs from the configuration: cards, slices.
-    pub differences: Vec<String>,
-}
 
 /// Where reports of the daemon go: to metrics, to the node object, to whoever tests it.
 pub struct Outlets {

@@ -1,0 +1,20 @@
+//! What the daemon says of itself.
+
+use std::collections::BTreeSet;
+
+/// What becomes known of the daemon itself, for probes and metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Why the driver cannot be used; nothing while it can.
+    pub driver_trouble: Option<String>,
+    /// Why the last configuration was not taken; nothing where it was.
+    pub config_trouble: Option<String>,
+    /// The resources that the kubelet knows.
+    pub registered: BTreeSet<String>,
+    /// How often the GPUs were read.
+    pub scans: u64,
+    /// How often they could not be.
+    pub failed_scans: u64,
+    /// What differs from the configuration: cards, slices.
+    pub differences: Vec<String>,
+}
