@@ -141,7 +141,8 @@ fn report(
 
 /// Whether a generated file makes machines of a pool when it is run.
 fn makes_machines(path: &str) -> bool {
-    path.starts_with("cloud/pool-") && path.ends_with(".sh")
+    let script = path.strip_prefix("cloud/pool-");
+    script.is_some_and(|name| Path::new(name).extension() == Some("sh".as_ref()))
 }
 
 fn next(args: &BuildArgs, compilations: &[Compilation]) -> String {
