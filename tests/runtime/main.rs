@@ -13,11 +13,15 @@ mod golden;
 mod grants;
 mod health;
 mod http;
+mod inspect;
 mod kubelet;
 mod labels;
 mod machine;
 mod machines;
+mod manifests;
 mod metrics;
+mod mig;
+mod mps;
 mod nvml;
 mod proto;
 #[path = "../support/kubelet/mod.rs"]
