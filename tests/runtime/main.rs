@@ -6,6 +6,7 @@
 )]
 
 mod cdi;
+mod command;
 mod exposition;
 #[path = "../support/fake_driver.rs"]
 mod fake_driver;
