@@ -7,6 +7,7 @@
 
 mod cdi;
 mod command;
+mod container;
 mod exposition;
 #[path = "../support/fake_driver.rs"]
 mod fake_driver;
