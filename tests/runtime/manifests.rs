@@ -350,9 +350,9 @@ fn objects(path: &str, text: &str) -> Vec<Value> {
         let Some((tree, _)) = &compilation.output else {
             panic!("{path} does not compile");
         };
-        let of_runtime = tree
-            .files()
-            .filter(|(path, _)| path.contains("/gpuc-runtime/") && path.ends_with(".yaml"));
+        let of_runtime = tree.files().filter(|(path, _)| {
+            path.contains("/gpuc-runtime/") && Path::new(path).extension() == Some("yaml".as_ref())
+        });
         objects.extend(
             of_runtime.map(|(_, file)| -> Value { serde_yaml::from_str(&file.contents).unwrap() }),
         );
