@@ -133,8 +133,16 @@ fn every_container_sees_what_its_command_opens() {
                 Command::Mps(_) => container.shares_memory(),
                 _ => {}
             }
-            if let NodeSharing::Mps { root, .. } = &pool.config.sharing {
+            if let NodeSharing::Mps {
+                root,
+                refuse_more_than_one,
+                ..
+            } = &pool.config.sharing
+            {
                 container.writes_as_the_host(Path::new(root));
+                // The daemon limits every client to one share, so that no container gets more of a GPU by asking for
+                // two, nor by changing its environment.
+                assert!(refuse_more_than_one, "{container}");
             }
         }
     }
