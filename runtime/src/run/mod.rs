@@ -238,8 +238,9 @@ impl Daemon {
         self.tell_status();
         if is_news {
             info!(gpus = self.inventory.gpus.len(), "the GPUs were read");
-            self.publish();
         }
+        // A driver that is back may have brought the same GPUs back: they are well again all the same.
+        self.publish();
         self.follow(reaction);
     }
 
@@ -354,6 +355,9 @@ impl Daemon {
             files: Arc::clone(&self.files),
             unwell,
         };
+        if state == **self.outlets.state.borrow() {
+            return;
+        }
         // A container that is told of a device must find it in the spec.
         self.opener.write_specs(&state);
         self.outlets.state.send_replace(Arc::new(state));
