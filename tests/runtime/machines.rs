@@ -57,7 +57,7 @@ pub(crate) const GB200: Card = Card {
 };
 
 /// A kind of MIG device of the A100 with 40 GB: profile, memory in MiB, multiprocessors, compute slices, copy engines
-/// and decoders, as GPU Feature Discovery shows them in its README.
+/// and decoders. The values stand for a driver's; no promise of the runtime depends on them.
 pub(crate) type Profile = (&'static str, u64, u32, u32, u32, u32);
 
 pub(crate) const A100_1G: Profile = ("1g.5gb", 4_864, 14, 1, 1, 0);
@@ -178,7 +178,7 @@ impl Machine {
                 .map(|(index, profile)| slice(info.index, index, first + index, profile))
                 .collect();
             for slice in &info.slices {
-                // The driver counts the nodes so: 15 instances a GPU, each with 8 compute instances (seen on an A100).
+                // Numbers that are unlike each other: 15 instances a GPU, each with 8 compute instances.
                 let minor = 3 + 135 * info.minor + 9 * slice.gi;
                 let path = format!("gpu{}/gi{}", info.minor, slice.gi);
                 minors.insert(format!("{path}/access"), minor);

@@ -6,6 +6,9 @@
 )]
 
 mod cdi;
+mod command;
+mod container;
+mod documents;
 mod exposition;
 #[path = "../support/fake_driver.rs"]
 mod fake_driver;
@@ -13,11 +16,15 @@ mod golden;
 mod grants;
 mod health;
 mod http;
+mod inspect;
 mod kubelet;
 mod labels;
 mod machine;
 mod machines;
+mod manifests;
 mod metrics;
+mod mig;
+mod mps;
 mod nvml;
 mod proto;
 #[path = "../support/kubelet/mod.rs"]

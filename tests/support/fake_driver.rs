@@ -80,10 +80,22 @@ impl FakeDriver {
 
     /// What calls have changed is gone: MIG layouts do not survive this.
     pub(crate) fn reboot(&self) {
+        // There is none where nothing was changed.
+        let _ = fs::remove_file(self.changed_file());
+    }
+
+    /// What calls have changed this to, if they have: `gpu.0.compute_mode`.
+    pub(crate) fn changed(&self, key: &str) -> Option<String> {
+        let text = fs::read_to_string(self.changed_file()).ok()?;
+        let mut lines = text.lines().filter_map(|line| line.split_once(" = "));
+        let value = lines.find(|(changed, _)| *changed == key)?.1;
+        Some(value.to_owned())
+    }
+
+    fn changed_file(&self) -> PathBuf {
         let mut changed = self.state_file().into_os_string();
         changed.push(".changed");
-        // There is none where nothing was changed.
-        let _ = fs::remove_file(changed);
+        changed.into()
     }
 
     /// How often a function was called.

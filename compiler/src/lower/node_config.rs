@@ -86,7 +86,9 @@ fn sharing(cluster: &Checked<'_>, pool: &Pool) -> NodeSharing {
         Sharing::Mps { replicas, rename } => NodeSharing::Mps {
             replicas: replicas.value,
             rename: *rename,
-            refuse_more_than_one: false,
+            // The control daemon limits every client to one share, so a second one would give nothing. NVIDIA's
+            // plugin refuses it as well (k8s-device-plugin v0.20.0, `failRequestsGreaterThanOne` under `mps`).
+            refuse_more_than_one: true,
             root: MPS_ROOT.to_owned(),
         },
         Sharing::Mig { strategy, gpus } => NodeSharing::Mig {

@@ -10,11 +10,8 @@ use crate::state::State;
 
 /// Adds the daemon's pipes and shared memory, and the container's share of processors and memory.
 ///
-/// Paths and the first variable are those of NVIDIA/k8s-device-plugin v0.20.0. The limits are the daemon's there, and
-/// the same however many shares a container asked for. Here they are those of GKE's plugin
-/// (GoogleCloudPlatform/container-engine-accelerators@992db812): a container's share times the number of shares it
-/// has. A client's limit can only be tighter than the daemon's default (docs.nvidia.com/deploy/mps, read 2026-11), so
-/// two shares give twice as much only where the daemon's own default leaves room for it.
+/// Paths and the first variable are those of NVIDIA/k8s-device-plugin v0.20.0. The limits are a container's share times
+/// the number of shares it has. Where it may have more than one, they are the only ones: see [`crate::mps::limits`].
 pub(super) fn grant(state: &State, offer: &Offer, shares: &[&Share], grant: &mut Grant) {
     let NodeSharing::Mps { root, .. } = &state.config.sharing else {
         return;

@@ -1,6 +1,7 @@
 //! `gpuc-runtime mps`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -30,7 +31,13 @@ const LIBRARY_FOLDERS: &[&str] = &[
 /// daemon's server may open it, so that no client gets past its limits.
 pub(crate) fn run(args: &NodeArgs) -> Result<End> {
     let config = configuration(args)?;
-    let NodeSharing::Mps { replicas, root, .. } = &config.sharing else {
+    let NodeSharing::Mps {
+        replicas,
+        root,
+        refuse_more_than_one,
+        ..
+    } = &config.sharing
+    else {
         bail!("the GPUs of pool {} are not shared by MPS", config.pool);
     };
     let roots = roots(args, &config);
@@ -58,15 +65,16 @@ pub(crate) fn run(args: &NodeArgs) -> Result<End> {
         })
         .collect();
     let all: Vec<Card> = cards.iter().map(|(_, card)| card.clone()).collect();
+    let program = program(&roots.driver);
     let control = Control {
-        program: program(&roots.driver),
-        libraries: libraries(&roots.driver),
+        libraries: libraries(&roots.driver, &program),
+        program,
         gpus: all.iter().map(|card| card.uuid.clone()).collect(),
-        limits: limits(&all, *replicas)?,
+        limits: limits(&all, *replicas, *refuse_more_than_one)?,
         folders: Folders::of(Path::new(root), &offer.resource),
     };
     let shared = shared_memory(Path::new(root));
-    fs::create_dir_all(&shared).with_context(|| shared.display().to_string())?;
+    make_open(&shared).with_context(|| shared.display().to_string())?;
     for (index, _) in &cards {
         driver.set_exclusive_process(*index, true)?;
     }
@@ -107,9 +115,16 @@ fn program(driver: &Path) -> PathBuf {
         .unwrap_or_else(|| PROGRAM.into())
 }
 
-fn libraries(driver: &Path) -> Option<PathBuf> {
+/// A folder of nothing but the driver's libraries, as on GKE. One that has a C library as well is another system's:
+/// programs of this one would not start with it. Beside a program that is on the path, the libraries are in place.
+fn libraries(driver: &Path, program: &Path) -> Option<PathBuf> {
     let folders = LIBRARY_FOLDERS.iter().map(|folder| driver.join(folder));
-    folders
-        .into_iter()
-        .find(|folder| folder.join("libcuda.so.1").exists())
+    let mut folders = folders.filter(|folder| !folder.join("libc.so.6").exists());
+    folders.find(|folder| program.starts_with(driver) && folder.join("libcuda.so.1").exists())
+}
+
+/// Makes a folder in which everybody may have files, as in `/dev/shm`: clients run as any user.
+fn make_open(folder: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o1777))
 }

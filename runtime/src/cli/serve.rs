@@ -1,7 +1,7 @@
 //! `gpuc-runtime serve`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use gpuc_runtime::args::ServeArgs;
@@ -15,9 +15,12 @@ use super::{End, configuration, roots};
 pub(crate) fn run(args: &ServeArgs) -> Result<End> {
     let config = configuration(&args.node)?;
     let mut roots = roots(&args.node, &config);
-    let fake = match &args.node.fake {
-        Some(words) => Some(make_up(words, &args.node_name, &mut roots)?),
-        None => None,
+    let (fake, made) = match &args.node.fake {
+        Some(words) => {
+            let (fake, folder) = make_up(words, &args.node_name, &mut roots)?;
+            (Some(fake), Some(folder))
+        }
+        None => (None, None),
     };
     let settings = Settings {
         config: args.node.config.clone(),
@@ -37,11 +40,15 @@ pub(crate) fn run(args: &ServeArgs) -> Result<End> {
     let end = runtime.block_on(serve(settings));
     // A question that the driver never answers is no reason to stay.
     runtime.shutdown_background();
+    if let Some(folder) = made {
+        // What is left behind there is nobody's.
+        let _ = fs::remove_dir_all(folder);
+    }
     end.map(|()| End::Well)
 }
 
 /// A machine that is made up, and the files that it would have, in a folder of their own.
-fn make_up(words: &str, node: &str, roots: &mut Roots) -> Result<Fake> {
+fn make_up(words: &str, node: &str, roots: &mut Roots) -> Result<(Fake, PathBuf)> {
     let fake = Fake::machine_called(words, node)?;
     let folder = std::env::temp_dir().join(format!("gpuc-runtime-{}", std::process::id()));
     let made = |folder: &Path| {
@@ -49,5 +56,5 @@ fn make_up(words: &str, node: &str, roots: &mut Roots) -> Result<Fake> {
         fake.write_roots(folder)
     };
     *roots = made(&folder).with_context(|| folder.display().to_string())?;
-    Ok(fake)
+    Ok((fake, folder))
 }

@@ -88,8 +88,12 @@ impl fmt::Display for Refusal {
         match self {
             Self::NoMig => f.write_str("it has no MIG mode: put the pool on cards that have"),
             Self::InUse { processes } => {
-                let s = if *processes == 1 { "" } else { "es" };
-                write!(f, "{processes} process{s} use it: drain the node first")
+                let use_it = if *processes == 1 {
+                    "process uses it"
+                } else {
+                    "processes use it"
+                };
+                write!(f, "{processes} {use_it}: drain the node first")
             }
             Self::ResetPending => f.write_str(
                 "its MIG mode changes with its next reset: run nvidia-smi --gpu-reset, or reboot the node",

@@ -1,4 +1,8 @@
 //! How much of a GPU a client may use: an even share, as NVIDIA's device plugin divides it.
+//!
+//! The daemon's limit holds for every client, and what a client's own environment says can only be tighter
+//! (<https://docs.nvidia.com/deploy/topics/topic_5_2_5.html>, read 2026-11-21). So the daemon limits its clients only
+//! where no container has more than one share; elsewhere each container's environment does.
 
 use std::fmt;
 
@@ -37,11 +41,12 @@ impl fmt::Display for LimitError {
 
 impl std::error::Error for LimitError {}
 
-/// What the control daemon is told: each client gets an even share of the threads and of each card's memory. Cards are
-/// numbered in the order of `CUDA_VISIBLE_DEVICES`.
+/// What the control daemon is told: each client gets an even share of the threads and of each card's memory, or
+/// nothing where a container may have several shares (`one_each` is false). Cards are numbered in the order of
+/// `CUDA_VISIBLE_DEVICES`.
 ///
 /// 48 clients, 16 below compute capability 7.5 (NVIDIA/k8s-device-plugin v0.20.0, `cmd/mps-control-daemon/mps`).
-pub fn limits(cards: &[Card], replicas: u32) -> Result<Vec<String>, LimitError> {
+pub fn limits(cards: &[Card], replicas: u32, one_each: bool) -> Result<Vec<String>, LimitError> {
     let replicas = replicas.max(1);
     let mut commands = Vec::new();
     for (number, card) in cards.iter().enumerate() {
@@ -68,6 +73,9 @@ pub fn limits(cards: &[Card], replicas: u32) -> Result<Vec<String>, LimitError> 
         "set_default_active_thread_percentage {}",
         100 / replicas
     ));
+    if !one_each {
+        commands.clear();
+    }
     Ok(commands)
 }
 
@@ -85,7 +93,7 @@ mod tests {
 
     #[test]
     fn every_client_gets_an_even_share() {
-        let commands = limits(&[card((8, 9)), card((8, 9))], 4).unwrap();
+        let commands = limits(&[card((8, 9)), card((8, 9))], 4, true).unwrap();
         assert_eq!(
             commands,
             [
@@ -97,15 +105,21 @@ mod tests {
     }
 
     #[test]
+    fn the_daemon_does_not_limit_containers_with_several_shares() {
+        assert_eq!(limits(&[card((8, 9))], 4, false), Ok(Vec::new()));
+        assert!(limits(&[card((8, 9))], 49, false).is_err());
+    }
+
+    #[test]
     fn older_cards_take_fewer_clients() {
-        assert!(limits(&[card((7, 0))], 16).is_ok());
-        let error = limits(&[card((7, 0))], 17).unwrap_err();
+        assert!(limits(&[card((7, 0))], 16, true).is_ok());
+        let error = limits(&[card((7, 0))], 17, true).unwrap_err();
         assert!(
             error
                 .to_string()
                 .contains("GPU-1 takes 16 clients at most, not 17")
         );
-        assert!(limits(&[card((7, 5))], 48).is_ok());
-        assert!(limits(&[card((9, 0))], 49).is_err());
+        assert!(limits(&[card((7, 5))], 48, true).is_ok());
+        assert!(limits(&[card((9, 0))], 49, true).is_err());
     }
 }

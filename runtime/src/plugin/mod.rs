@@ -6,7 +6,7 @@
 //!
 //! A resource that the node no longer has is listed as empty, then its server ends: the kubelet counts 0 of it at once
 //! and forgets it five minutes after the end (`endpointStopGracePeriod` in kubernetes/kubernetes
-//! pkg/kubelet/cm/devicemanager/types.go, read 2026-11-21). Without the empty list its last devices would count as
+//! pkg/kubelet/cm/devicemanager/types.go). Without the empty list its last devices would count as
 //! capacity until then; without the end it would stay on the node with 0 for ever.
 //!
 //! A plugin whose own socket is taken away binds it again and does not register: the kubelet's connection outlives the

@@ -37,7 +37,7 @@ pub struct TimeSlicing {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mps {
-    /// How many containers share one GPU; each gets that part of its memory and threads.
+    /// How many containers share one GPU; each gets that part of its memory and threads, and can ask for one share.
     #[schemars(range(min = 2, max = 48), extend("examples" = [8]))]
     pub replicas: Spanned<u32>,
     /// Offer shares as `nvidia.com/gpu.shared`, so that nobody takes one for a whole GPU.

@@ -36,6 +36,17 @@ pub unsafe extern "C" fn nvmlDeviceGetUUID(
     })
 }
 
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceSetComputeMode(
+    device: nvmlDevice_t,
+    mode: c_uint,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceSetComputeMode", device, |gpu, _| {
+        gpu.change("compute_mode", &mode.to_string());
+        Ok(())
+    })
+}
+
 fn whole_uuid(gpu: Gpu<'_>) -> String {
     let made = || format!("GPU-{:08x}-0000-0000-0000-0123456789ab", gpu.index);
     gpu.text("uuid").map_or_else(made, str::to_owned)

@@ -33,6 +33,7 @@
 //! - `slice_name`: `none` where MIG devices do not say their profile.
 //! - `engines`, `sm_per_slice`: of MIG devices: copy, decoder, encoder, jpeg, ofa; and multiprocessors.
 //! - `processes`, `graphics_processes`, `mps_processes`: how many hold it; 0.
+//! - `compute_mode`: who may open it, as nvml.h numbers it; only written, by nvmlDeviceSetComputeMode.
 //! - `links`: the ends of its NVLinks: `0 0 3 switch off`. Without it, it has none.
 //! - `fabric`: the cluster's UUID without hyphens, the clique, and the state, of which 3 is joined.
 //! - `event_types`: a mask; all.

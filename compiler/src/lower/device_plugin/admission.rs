@@ -1,8 +1,8 @@
 //! What keeps the runtime's account to its own node, and there to what is its business.
 //!
 //! The rights of Kubernetes know resources, not fields: who may patch a node may patch every node, `unschedulable`
-//! and the labels of others as well. A ValidatingAdmissionPolicy (`admissionregistration.k8s.io/v1`, since Kubernetes
-//! 1.30) sees the field. The name of the node that a token was issued for is in the request since 1.32
+//! and the labels of others as well. A `ValidatingAdmissionPolicy` (`admissionregistration.k8s.io/v1`, since
+//! Kubernetes 1.30) sees the field. The name of the node that a token was issued for is in the request since 1.32
 //! (<https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/>, 2026-11-21).
 
 use std::collections::BTreeMap;

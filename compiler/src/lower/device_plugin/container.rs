@@ -118,7 +118,11 @@ fn container(cluster: &Checked<'_>, pool: &Pool, name: &str, command: &[&str]) -
         security_context: Some(security_context(cluster, pool)),
         volume_mounts: Some(vec![
             mount("config", CONFIG_DIR, true),
-            mount("driver", DRIVER_ROOT, true),
+            VolumeMount {
+                // A driver that is put there, or replaced, while the container runs appears in it.
+                mount_propagation: Some("HostToContainer".to_owned()),
+                ..mount("driver", DRIVER_ROOT, true)
+            },
         ]),
         ..Container::default()
     }
@@ -168,7 +172,13 @@ fn resources() -> ResourceRequirements {
 
 /// The least rights by which the container reaches the devices.
 fn security_context(cluster: &Checked<'_>, pool: &Pool) -> SecurityContext {
-    if let Injection::DeviceNodes { .. } = os(cluster, pool).injection {
+    let os = os(cluster, pool);
+    let hands_out = match os.injection {
+        Injection::EnvironmentVariable => true,
+        Injection::Cdi => os.runtime_class.is_some(),
+        Injection::DeviceNodes { .. } => false,
+    };
+    if !hands_out {
         // No runtime on the node hands out NVIDIA's devices, so only a privileged container can open them.
         return privileged();
     }

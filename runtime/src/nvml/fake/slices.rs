@@ -39,8 +39,8 @@ pub(super) fn slices(model: &GpuModel, layout: &[Placement], seed: &str) -> Vec<
     slices
 }
 
-/// The number of the next GPU instance. `nvidia-smi mig -lgi` numbers the halves of a card from 1, its quarters from 3
-/// and its eighths from 7 on (transcripts for A100 and H100 in NVIDIA's MIG User Guide r580).
+/// The number of the next GPU instance: the halves of a card from 1, its quarters from 3 and its eighths from 7 on,
+/// after the examples in NVIDIA's MIG User Guide (r580). Nothing depends on the number.
 fn instance_id(card: u8, profile: u8, taken: &[SliceInfo]) -> u32 {
     let parts = card.next_power_of_two() / profile.max(1).next_power_of_two();
     let first = u32::from(parts.saturating_sub(1));

@@ -1,0 +1,143 @@
+//! docs/runtime.md says all that users can ask for: every key of the configuration, and every metric of the daemon's.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use gpuc_schema::node_config::{
+    API_VERSION, DeviceInjection, Driver, ExpectedGpus, Extra, HealthPolicy, KIND, LabelOutput,
+    MetricsConfig, MigGpu, MigSlice, NodeConfig, NodeSharing, SharePlacement,
+};
+use serde_json::Value;
+
+#[test]
+fn every_key_of_the_configuration_is_described() {
+    let page = page();
+    let mut keys = BTreeSet::new();
+    for (devices, sharing) in devices().into_iter().zip(sharings()) {
+        let config = serde_json::to_value(config(devices, sharing)).unwrap();
+        collect(&config, &mut keys);
+    }
+    // A resource's name is a key as well, and its users' own.
+    keys.remove("nvidia.com/gpu");
+    assert!(keys.len() > 35, "{keys:?}");
+    let missing: Vec<_> = keys
+        .iter()
+        .filter(|key| !page.contains(&format!("`{key}`")))
+        .collect();
+    assert!(missing.is_empty(), "docs/runtime.md lacks {missing:?}");
+}
+
+#[test]
+fn every_metric_of_the_daemon_is_described() {
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/metrics");
+    let page = page();
+    let mut names = BTreeSet::new();
+    for file in ["gpu.rs", "mod.rs", "plugin.rs"] {
+        let code = fs::read_to_string(runtime.join(file)).unwrap();
+        let code = code.split("mod tests").next().unwrap();
+        let quoted = code.split('"').skip(1).step_by(2);
+        let is_name = |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        let ours = quoted.filter(|text| text.starts_with("gpuc_") && is_name(text));
+        names.extend(ours.map(str::to_owned));
+    }
+    assert!(names.len() > 15, "{names:?}");
+    let missing: Vec<_> = names
+        .iter()
+        .filter(|name| !page.contains(&format!("`{name}")))
+        .collect();
+    assert!(missing.is_empty(), "docs/runtime.md lacks {missing:?}");
+}
+
+fn page() -> String {
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(runtime.join("../docs/runtime.md")).unwrap()
+}
+
+/// Keys, and the words of enumerations.
+fn collect(value: &Value, keys: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                keys.insert(key.clone());
+                collect(value, keys);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect(value, keys)),
+        _ => {}
+    }
+}
+
+fn devices() -> Vec<DeviceInjection> {
+    let nodes = || DeviceInjection::DeviceNodes {
+        driver_host_path: "/a".to_owned(),
+        driver_container_path: "/b".to_owned(),
+    };
+    let cdi = DeviceInjection::Cdi {
+        spec_dir: "/var/run/cdi".to_owned(),
+        annotations: true,
+    };
+    vec![cdi, nodes(), nodes()]
+}
+
+fn sharings() -> Vec<NodeSharing> {
+    let slice = MigSlice {
+        profile: "1g.10gb".to_owned(),
+        start: 0,
+        size: 1,
+    };
+    let gpu = MigGpu {
+        index: 0,
+        slices: vec![slice],
+    };
+    vec![
+        NodeSharing::TimeSlicing {
+            replicas: 2,
+            rename: true,
+            refuse_more_than_one: true,
+        },
+        NodeSharing::Mps {
+            replicas: 2,
+            rename: true,
+            refuse_more_than_one: true,
+            root: "/run/gpuc/mps".to_owned(),
+        },
+        NodeSharing::Mig {
+            strategy: "mixed".to_owned(),
+            apply: true,
+            gpus: vec![gpu],
+        },
+    ]
+}
+
+fn config(devices: DeviceInjection, sharing: NodeSharing) -> NodeConfig {
+    NodeConfig {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        cluster: "demo".to_owned(),
+        pool: "train".to_owned(),
+        expected: ExpectedGpus {
+            model: "h100-sxm5-80gb".to_owned(),
+            count: 8,
+        },
+        driver: Driver {
+            host_root: "/".to_owned(),
+            container_root: "/driver-root".to_owned(),
+        },
+        devices,
+        pass_device_nodes: true,
+        sharing,
+        resources: [("nvidia.com/gpu".to_owned(), 8)].into(),
+        extras: vec![Extra::Gds],
+        placement: SharePlacement::Packed,
+        health: HealthPolicy {
+            ignored_xids: vec![63],
+            ..HealthPolicy::default()
+        },
+        labels: LabelOutput::FeatureFile {
+            path: "/a".to_owned(),
+        },
+        metrics: MetricsConfig::default(),
+        startup_taint: Some("startup".to_owned()),
+    }
+}

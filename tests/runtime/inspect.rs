@@ -1,0 +1,68 @@
+//! `gpuc-runtime inspect`: what people and programs read about a node is committed, and a change of it is a diff.
+
+use std::fs;
+use std::path::Path;
+
+use gpuc_schema::node_config::NodeSharing;
+use serde_json::{Value, json};
+
+use crate::command::Node;
+use crate::fake_driver::FakeDriver;
+
+#[test]
+fn eight_whole_gpus() {
+    let node = Node::new(
+        Path::new("/nonexistent"),
+        &NodeSharing::Exclusive,
+        &json!({"nvidia.com/gpu": 8}),
+    );
+    let code = Some(0);
+    assert_eq!(shows(&node, "h100x8", &["--fake", "h100x8"]), code);
+}
+
+#[test]
+fn slices() {
+    let sharing = NodeSharing::Mig {
+        strategy: "mixed".to_owned(),
+        apply: true,
+        gpus: Vec::new(),
+    };
+    let resources = json!({"nvidia.com/mig-3g.40gb": 1, "nvidia.com/mig-1g.10gb": 3});
+    let node = Node::new(Path::new("/nonexistent"), &sharing, &resources);
+    let machine = "h100x2:mig=3g.40gb,1g.10gb*3";
+    // The configuration wants eight GPUs and half as many slices: it is said, and the command does not end well.
+    assert_eq!(shows(&node, "h100x2-mig", &["--fake", machine]), Some(3));
+}
+
+#[test]
+fn a_gpu_that_does_not_answer() {
+    let driver = FakeDriver::new("gpus = 3\ngpu.model = h100-sxm5-80gb\ngpu.1.lost = 1");
+    let resources = json!({"nvidia.com/gpu": 3});
+    let node = Node::new(driver.root(), &NodeSharing::Exclusive, &resources);
+    assert_eq!(shows(&node, "h100x3-one-lost", &[]), Some(3));
+}
+
+/// Holds both formats against the committed files, and returns how the command ended.
+fn shows(node: &Node, name: &str, words: &[&str]) -> Option<i32> {
+    let table = node.run(&[&["inspect"], words].concat());
+    let json = node.run(&[&["inspect", "--format=json"], words].concat());
+    serde_json::from_str::<Value>(&json.out)
+        .unwrap_or_else(|error| panic!("{error}: {}", json.log));
+    assert_eq!(table.code, json.code);
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = runtime.parent().unwrap().join("golden/inspect");
+    for (file, text) in [("txt", &table.out), ("json", &json.out)] {
+        let path = folder.join(format!("{name}.{file}"));
+        if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(&path, text).unwrap();
+        }
+        let found = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            found == *text,
+            "{} is stale; run UPDATE_EXPECT=1 cargo test, then read the diff. Now:\n{text}",
+            path.display()
+        );
+    }
+    table.code
+}

@@ -1,0 +1,382 @@
+//! What the compiler writes for the runtime, and what the runtime makes of it: arguments, configuration, and what each
+//! container sees of its node. Every example is compiled, so that no cloud and no way of sharing is left out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use gpuc::compile::{Options, compile};
+use gpuc::diag::{Levels, Report};
+use gpuc::load::{self, Files};
+use gpuc::resolve::Choices;
+use gpuc::source::Sources;
+use gpuc_runtime::args::{Cli, Command, MigCommand, NodeArgs};
+use gpuc_runtime::config::{self, NodeConfig};
+use gpuc_schema::node_config::{DeviceInjection, NodeSharing};
+use serde_yaml::Value;
+
+/// A pool's objects, read back.
+struct Pool {
+    name: String,
+    pod: Value,
+    config_map: String,
+    config: NodeConfig,
+}
+
+/// A container, and what its command is given.
+struct Container<'p> {
+    pool: &'p Pool,
+    value: &'p Value,
+    cli: Cli,
+}
+
+#[test]
+fn there_is_a_pool_of_every_kind() {
+    let pools = pools();
+    let count = |is: &dyn Fn(&NodeConfig) -> bool| pools.iter().filter(|p| is(&p.config)).count();
+    assert!(pools.len() >= 10, "{}", pools.len());
+    let devices: [&dyn Fn(&DeviceInjection) -> bool; 3] = [
+        &|devices| matches!(devices, DeviceInjection::EnvironmentVariable),
+        &|devices| matches!(devices, DeviceInjection::Cdi { .. }),
+        &|devices| matches!(devices, DeviceInjection::DeviceNodes { .. }),
+    ];
+    for is in devices {
+        assert!(count(&|config| is(&config.devices)) > 0);
+    }
+    let shared: [&dyn Fn(&NodeSharing) -> bool; 5] = [
+        &|sharing| matches!(sharing, NodeSharing::Exclusive),
+        &|sharing| matches!(sharing, NodeSharing::TimeSlicing { .. }),
+        &|sharing| matches!(sharing, NodeSharing::Mps { .. }),
+        &|sharing| matches!(sharing, NodeSharing::Mig { apply: true, .. }),
+        &|sharing| matches!(sharing, NodeSharing::Mig { apply: false, .. }),
+    ];
+    for (number, is) in shared.iter().enumerate() {
+        assert!(count(&|config| is(&config.sharing)) > 0, "{number}");
+    }
+}
+
+#[test]
+fn every_pod_runs_what_its_configuration_asks_for() {
+    for pool in pools() {
+        let commands: Vec<_> = pool.containers().iter().map(Container::command).collect();
+        let wanted = match &pool.config.sharing {
+            NodeSharing::Mps { .. } => vec!["serve", "mps"],
+            NodeSharing::Mig { apply: true, .. } => vec!["mig apply", "serve"],
+            _ => vec!["serve"],
+        };
+        assert_eq!(commands, wanted, "{}", pool.name);
+        let shares_ids = pool.pod["hostPID"].as_bool().unwrap_or(false);
+        assert_eq!(shares_ids, commands.contains(&"mps"), "{}", pool.name);
+        assert!(
+            pool.pod["serviceAccountName"].is_string(),
+            "{}: it writes to its node",
+            pool.name
+        );
+    }
+}
+
+#[test]
+fn every_container_finds_its_configuration() {
+    for pool in pools() {
+        for container in pool.containers() {
+            let path = &container.node().config;
+            let (volume, mount) = container.seen(path);
+            assert!(
+                mount["subPath"].is_null(),
+                "{container}: such a file is never brought up to date"
+            );
+            assert_eq!(
+                volume["configMap"]["name"].as_str(),
+                Some(pool.config_map.as_str()),
+                "{container}"
+            );
+            assert_eq!(
+                path.file_name().unwrap(),
+                "node.json",
+                "{container}: the key of the ConfigMap"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_container_sees_what_its_command_opens() {
+    for pool in pools() {
+        for container in pool.containers() {
+            let driver = Path::new(&pool.config.driver.container_root);
+            assert_eq!(
+                container.host_path(driver),
+                Path::new(&pool.config.driver.host_root),
+                "{container}"
+            );
+            let propagation = container.seen(driver).1["mountPropagation"].as_str();
+            assert_eq!(
+                propagation,
+                Some("HostToContainer"),
+                "{container}: a driver that is mounted later has to appear"
+            );
+            // The root of the image is written to by nothing.
+            let security = &container.value["securityContext"];
+            assert_eq!(security["readOnlyRootFilesystem"].as_bool(), Some(true));
+            container.environment();
+            match &container.cli.command {
+                Command::Serve(args) => {
+                    container.writes_as_the_host(&args.device_plugins);
+                    let socket_folder = args.pod_resources.parent().unwrap();
+                    container.host_path(socket_folder);
+                    if let DeviceInjection::Cdi { spec_dir, .. } = &pool.config.devices {
+                        container.writes_as_the_host(Path::new(spec_dir));
+                    }
+                    container.probes(pool.config.metrics.port);
+                }
+                Command::Mps(_) => container.shares_memory(),
+                _ => {}
+            }
+            if let NodeSharing::Mps {
+                root,
+                refuse_more_than_one,
+                ..
+            } = &pool.config.sharing
+            {
+                container.writes_as_the_host(Path::new(root));
+                // The daemon limits every client to one share, so that no container gets more of a GPU by asking for
+                // two, nor by changing its environment.
+                assert!(refuse_more_than_one, "{container}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_container_may_do_what_its_command_does() {
+    for pool in pools() {
+        for container in pool.containers() {
+            let security = &container.value["securityContext"];
+            let privileged = security["privileged"].as_bool().unwrap_or(false);
+            let added = security["capabilities"]["add"][0].as_str();
+            // Changing a GPU takes an administrator; where no container runtime of NVIDIA's hands out device nodes,
+            // only a privileged container has any.
+            let changes = !matches!(container.cli.command, Command::Serve(_));
+            let class = pool.pod["runtimeClassName"].is_string();
+            let handed_out = match &pool.config.devices {
+                DeviceInjection::Cdi { .. } => class,
+                DeviceInjection::DeviceNodes { .. } => false,
+                DeviceInjection::EnvironmentVariable | DeviceInjection::VolumeMounts => true,
+            };
+            assert_eq!(privileged, changes || !handed_out, "{container}");
+            if matches!(pool.config.sharing, NodeSharing::Mig { .. }) {
+                assert!(
+                    privileged || added == Some("SYS_ADMIN"),
+                    "{container}: NVML shows slices to an administrator only"
+                );
+            }
+        }
+    }
+}
+
+impl Pool {
+    fn containers(&self) -> Vec<Container<'_>> {
+        let lists = ["initContainers", "containers"].map(|list| self.pod[list].as_sequence());
+        let values = lists.into_iter().flatten().flatten();
+        values.map(|value| Container::read(self, value)).collect()
+    }
+}
+
+impl<'p> Container<'p> {
+    fn read(pool: &'p Pool, value: &'p Value) -> Self {
+        assert!(value["command"].is_null(), "the image says what is run");
+        let args = value["args"].as_sequence().unwrap().iter();
+        let args = args.map(|arg| arg.as_str().unwrap());
+        let cli = Cli::try_parse_from(["gpuc-runtime"].into_iter().chain(args));
+        let cli = cli.unwrap_or_else(|error| panic!("{}: {error}", pool.name));
+        Self { pool, value, cli }
+    }
+
+    fn command(&self) -> &'static str {
+        match &self.cli.command {
+            Command::Serve(_) => "serve",
+            Command::Inspect(_) => "inspect",
+            Command::Mig { .. } => "mig apply",
+            Command::Mps(_) => "mps",
+        }
+    }
+
+    fn node(&self) -> &NodeArgs {
+        let node = match &self.cli.command {
+            Command::Serve(args) => &args.node,
+            Command::Inspect(args) => &args.node,
+            Command::Mig {
+                command: MigCommand::Apply(args),
+            } => &args.node,
+            Command::Mps(args) => args,
+        };
+        assert!(node.fake.is_none(), "{self}: nodes have real GPUs");
+        // The kernel shows these to every container.
+        assert_eq!(
+            (&*node.proc, &*node.sys),
+            (Path::new("/proc"), Path::new("/sys"))
+        );
+        node
+    }
+
+    /// The volume and the mount that a path in the container is on: the longest that it begins with.
+    fn seen(&self, path: &Path) -> (&Value, &Value) {
+        let mounts = self.value["volumeMounts"].as_sequence().unwrap().iter();
+        let at = |mount: &Value| PathBuf::from(mount["mountPath"].as_str().unwrap());
+        let mount = mounts
+            .filter(|mount| path.starts_with(at(mount)))
+            .max_by_key(|mount| at(mount).as_os_str().len())
+            .unwrap_or_else(|| panic!("{self}: {} is not mounted", path.display()));
+        let mut volumes = self.pool.pod["volumes"].as_sequence().unwrap().iter();
+        let volume = volumes
+            .find(|volume| volume["name"] == mount["name"])
+            .unwrap_or_else(|| panic!("{self}: no volume {:?}", mount["name"]));
+        (volume, mount)
+    }
+
+    /// What a path in the container is on the host.
+    fn host_path(&self, path: &Path) -> PathBuf {
+        let (volume, mount) = self.seen(path);
+        let host = volume["hostPath"]["path"].as_str();
+        let host = Path::new(host.unwrap_or_else(|| panic!("{self}: {}", path.display())));
+        let below = path
+            .strip_prefix(mount["mountPath"].as_str().unwrap())
+            .unwrap();
+        let below = Path::new(mount["subPath"].as_str().unwrap_or("")).join(below);
+        host.join(below).components().collect()
+    }
+
+    /// A folder that the kubelet, a container runtime or another container finds under the same name.
+    fn writes_as_the_host(&self, path: &Path) {
+        assert_eq!(self.host_path(path), path, "{self}");
+        let (_, mount) = self.seen(path);
+        assert!(
+            !mount["readOnly"].as_bool().unwrap_or(false),
+            "{self}: {} is written to",
+            path.display()
+        );
+    }
+
+    /// The control daemon's `/dev/shm` is the folder that its clients get as theirs.
+    fn shares_memory(&self) {
+        let NodeSharing::Mps { root, .. } = &self.pool.config.sharing else {
+            panic!("{self}: nothing is shared by MPS");
+        };
+        let shared = gpuc_runtime::mps::shared_memory(Path::new(root));
+        assert_eq!(self.host_path(Path::new("/dev/shm")), shared, "{self}");
+        let capabilities = self.variable("NVIDIA_DRIVER_CAPABILITIES");
+        assert_eq!(capabilities["value"].as_str(), Some("compute,utility"));
+    }
+
+    fn probes(&self, port: u16) {
+        let ports = self.value["ports"].as_sequence().unwrap();
+        for (probe, path) in [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")] {
+            let get = &self.value[probe]["httpGet"];
+            assert_eq!(get["path"].as_str(), Some(path), "{self}");
+            let named = ports.iter().find(|port| port["name"] == get["port"]);
+            let number = named.map_or(&get["port"], |port| &port["containerPort"]);
+            assert_eq!(number.as_u64(), Some(port.into()), "{self}: {probe}");
+        }
+    }
+
+    fn environment(&self) {
+        let name = self.variable("NODE_NAME");
+        let field = &name["valueFrom"]["fieldRef"]["fieldPath"];
+        assert_eq!(field.as_str(), Some("spec.nodeName"), "{self}");
+        let gpus = self.variable("NVIDIA_VISIBLE_DEVICES");
+        assert_eq!(gpus["value"].as_str(), Some("all"), "{self}");
+        let capabilities = &self.variable("NVIDIA_DRIVER_CAPABILITIES")["value"];
+        assert!(capabilities.as_str().unwrap().contains("utility"), "{self}");
+        if matches!(self.pool.config.sharing, NodeSharing::Mig { .. }) {
+            self.variable("NVIDIA_MIG_MONITOR_DEVICES");
+        }
+    }
+
+    fn variable(&self, name: &str) -> &Value {
+        let mut variables = self.value["env"].as_sequence().unwrap().iter();
+        let variable = variables.find(|variable| variable["name"].as_str() == Some(name));
+        variable.unwrap_or_else(|| panic!("{self}: {name} is not set"))
+    }
+}
+
+impl std::fmt::Display for Container<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = self.value["name"].as_str().unwrap_or_default();
+        write!(f, "{}: container {name}", self.pool.name)
+    }
+}
+
+/// The pools that the runtime serves in the examples.
+fn pools() -> Vec<Pool> {
+    let mut pools = Vec::new();
+    for (path, text) in examples() {
+        let objects = objects(&path, &text);
+        let config_maps: BTreeMap<String, &Value> = objects
+            .iter()
+            .filter(|object| object["kind"].as_str() == Some("ConfigMap"))
+            .map(|object| (name(object), object))
+            .collect();
+        let sets = objects.iter();
+        for set in sets.filter(|object| object["kind"].as_str() == Some("DaemonSet")) {
+            let pod = set["spec"]["template"]["spec"].clone();
+            let mut volumes = pod["volumes"].as_sequence().unwrap().iter();
+            let config_map = volumes.find_map(|volume| volume["configMap"]["name"].as_str());
+            let config_map = config_map.unwrap().to_owned();
+            let text = config_maps[&config_map]["data"]["node.json"]
+                .as_str()
+                .unwrap();
+            let config = config::parse(text);
+            pools.push(Pool {
+                name: format!("{path}: {}", name(set)),
+                config: config.unwrap_or_else(|error| panic!("{path}: {error}")),
+                config_map,
+                pod,
+            });
+        }
+    }
+    pools
+}
+
+fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
+/// The runtime's manifests of a cluster, as a second reader of YAML sees them.
+fn objects(path: &str, text: &str) -> Vec<Value> {
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let world = Files::one(path, text);
+    let choices = |_: &str| Choices::default();
+    let options = Options {
+        levels: Levels::default(),
+        choices: &choices,
+    };
+    let loaded = load::load_all(&world, &[path], &mut sources, &mut report);
+    let mut objects = Vec::new();
+    for one in loaded {
+        let compilation = compile(one, &options);
+        let Some((tree, _)) = &compilation.output else {
+            panic!("{path} does not compile");
+        };
+        let of_runtime = tree.files().filter(|(path, _)| {
+            path.contains("/gpuc-runtime/") && Path::new(path).extension() == Some("yaml".as_ref())
+        });
+        objects.extend(
+            of_runtime.map(|(_, file)| -> Value { serde_yaml::from_str(&file.contents).unwrap() }),
+        );
+    }
+    objects
+}
+
+/// The examples that stand in one file; those of fleets build on others and differ in names only.
+fn examples() -> BTreeMap<String, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let entries = fs::read_dir(folder).unwrap();
+    let files = entries.filter_map(|entry| {
+        let path = entry.unwrap().path();
+        let name = path.file_name()?.to_str()?.to_owned();
+        let text = fs::read_to_string(path.join("gpu-cluster.yaml")).ok()?;
+        Some((format!("{name}/gpu-cluster.yaml"), text))
+    });
+    files.collect()
+}

@@ -1,0 +1,220 @@
+//! `gpuc-runtime mig apply`, the program with a driver: what it does to GPUs, and when it leaves them alone.
+
+use gpuc_runtime::nvml::{MigControl, Nvml};
+use gpuc_schema::node_config::{MigGpu, MigSlice, NodeSharing};
+use serde_json::json;
+
+use crate::command::{Ended, Node};
+use crate::fake_driver::FakeDriver;
+
+const H100: &str = "gpus = 8\ngpu.model = h100-sxm5-80gb\n";
+
+/// Slices by profile, first memory slice and number of memory slices.
+type Layout = &'static [(&'static str, u8, u8)];
+
+const HALVES: Layout = &[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)];
+const UNEVEN: Layout = &[("3g.40gb", 0, 4), ("2g.20gb", 4, 2), ("1g.10gb", 6, 1)];
+
+#[test]
+fn every_gpu_is_cut_as_the_configuration_says() {
+    let driver = FakeDriver::new(H100);
+    // One GPU is unlike the others, and one stays whole.
+    let layouts = layouts(HALVES, &[(6, UNEVEN), (7, &[])]);
+    let ended = apply(&driver, &layouts);
+    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    assert!(
+        ended
+            .log
+            .contains("GPU 6 was changed: make 2g.20gb at slice 4"),
+        "{}",
+        ended.log
+    );
+    for (gpu, layout) in (0..).zip(&layouts) {
+        assert_eq!(cut(&driver, gpu), sorted(layout), "GPU {gpu}");
+        assert_eq!(
+            driver.open().unwrap().gpu(gpu).unwrap().slices.len(),
+            layout.len(),
+            "every instance has its compute instance"
+        );
+    }
+}
+
+#[test]
+fn what_is_cut_as_wanted_is_not_touched_even_in_use() {
+    let mut driver = FakeDriver::new(H100);
+    let layouts = layouts(HALVES, &[]);
+    apply(&driver, &layouts);
+    driver.set("gpu.processes", "2");
+    let before = changes(&driver);
+    let ended = apply(&driver, &layouts);
+    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    assert_eq!(changes(&driver), before, "{}", ended.log);
+    assert_eq!(ended.log.matches("is cut as wanted").count(), 8);
+}
+
+#[test]
+fn another_layout_changes_only_what_differs() {
+    let driver = FakeDriver::new(H100);
+    apply(&driver, &layouts(HALVES, &[]));
+    let ids = |gpu| -> Vec<u32> {
+        let instances = driver.open().unwrap().gpu_instances(gpu).unwrap();
+        let first = instances.iter().filter(|instance| instance.place.0 == 0);
+        first.map(|instance| instance.id).collect()
+    };
+    let (kept, before) = (ids(3), changes(&driver));
+    let ended = apply(&driver, &layouts(HALVES, &[(3, UNEVEN)]));
+    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    assert_eq!(cut(&driver, 3), sorted(UNEVEN));
+    assert_eq!(ids(3), kept, "the half that is wanted as it is");
+    let done: Vec<usize> = changes(&driver)
+        .iter()
+        .zip(&before)
+        .map(|(after, before)| after - before)
+        .collect();
+    // One GPU instance with its compute instance gone, two made, no change of mode.
+    assert_eq!(done, [0, 2, 1, 2, 1]);
+}
+
+#[test]
+fn a_gpu_in_use_is_left_and_the_others_are_cut() {
+    let mut driver = FakeDriver::new(H100);
+    driver.set("gpu.2.processes", "1");
+    let ended = apply(&driver, &layouts(HALVES, &[]));
+    assert_eq!(ended.code, Some(3), "{}", ended.log);
+    assert!(
+        ended
+            .log
+            .contains("GPU 2 is left as it is: 1 process uses it: drain the node first"),
+        "{}",
+        ended.log
+    );
+    assert_eq!(cut(&driver, 2), []);
+    assert_eq!(cut(&driver, 3), sorted(HALVES));
+    driver.set("gpu.2.processes", "0");
+    assert_eq!(apply(&driver, &layouts(HALVES, &[])).code, Some(0));
+    assert_eq!(cut(&driver, 2), sorted(HALVES));
+}
+
+#[test]
+fn a_card_that_needs_a_reset_says_what_to_do() {
+    let mut driver = FakeDriver::new(H100);
+    driver.set("gpu.mig_needs_reset", "1");
+    for _ in 0..2 {
+        let ended = apply(&driver, &layouts(HALVES, &[]));
+        assert_eq!(ended.code, Some(3), "{}", ended.log);
+        assert!(ended.log.contains("reboot the node"), "{}", ended.log);
+    }
+    assert_eq!(driver.calls("nvmlDeviceCreateGpuInstanceWithPlacement"), 0);
+}
+
+#[test]
+fn a_lost_gpu_is_left_out_and_the_others_serve() {
+    let mut driver = FakeDriver::new(H100);
+    driver.set("gpu.5.lost", "1");
+    let ended = apply(&driver, &layouts(HALVES, &[]));
+    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    assert!(ended.log.contains("GPU 5 is lost"), "{}", ended.log);
+    for gpu in [0, 4, 6, 7] {
+        assert_eq!(cut(&driver, gpu), sorted(HALVES), "GPU {gpu}");
+    }
+}
+
+#[test]
+fn what_a_gpu_was_cut_into_is_gone_after_a_reboot_and_made_again() {
+    let driver = FakeDriver::new(H100);
+    apply(&driver, &layouts(HALVES, &[]));
+    driver.reboot();
+    assert_eq!(cut(&driver, 0), []);
+    assert_eq!(apply(&driver, &layouts(HALVES, &[])).code, Some(0));
+    assert_eq!(cut(&driver, 0), sorted(HALVES));
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do_and_does_nothing() {
+    let driver = FakeDriver::new(H100);
+    let node = node(&driver, &layouts(HALVES, &[]), true);
+    let ended = node.run(&["mig", "apply", "--dry-run"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    assert!(
+        ended
+            .log
+            .contains("GPU 0 would be changed: turn MIG mode on"),
+        "{}",
+        ended.log
+    );
+    assert_eq!(changes(&driver), [0; 5]);
+}
+
+#[test]
+fn gpus_that_the_cloud_cuts_are_not_even_looked_at() {
+    let driver = FakeDriver::new(H100);
+    let ended = node(&driver, &layouts(HALVES, &[]), false).run(&["mig", "apply"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    let other = Node::new(driver.root(), &NodeSharing::Exclusive, &json!({}));
+    assert_eq!(other.run(&["mig", "apply"]).code, Some(0));
+    assert_eq!(driver.all_calls(), 0);
+}
+
+/// How often each call was made that changes a GPU: mode, instances made and taken away.
+fn changes(driver: &FakeDriver) -> [usize; 5] {
+    [
+        "nvmlDeviceSetMigMode",
+        "nvmlDeviceCreateGpuInstanceWithPlacement",
+        "nvmlGpuInstanceDestroy",
+        "nvmlGpuInstanceCreateComputeInstance",
+        "nvmlComputeInstanceDestroy",
+    ]
+    .map(|function| driver.calls(function))
+}
+
+/// The same layout for eight GPUs, but for some.
+fn layouts(most: Layout, others: &[(usize, Layout)]) -> Vec<Layout> {
+    let mut layouts = vec![most; 8];
+    for (gpu, layout) in others {
+        layouts[*gpu] = layout;
+    }
+    layouts
+}
+
+fn node(driver: &FakeDriver, layouts: &[Layout], apply: bool) -> Node {
+    let slices = |layout: &Layout| {
+        let slice = |&(profile, start, size): &(&str, u8, u8)| MigSlice {
+            profile: profile.to_owned(),
+            start,
+            size,
+        };
+        layout.iter().map(slice).collect()
+    };
+    let gpus = (0..).zip(layouts).map(|(index, layout)| MigGpu {
+        index,
+        slices: slices(layout),
+    });
+    let sharing = NodeSharing::Mig {
+        strategy: "mixed".to_owned(),
+        apply,
+        gpus: gpus.collect(),
+    };
+    Node::new(driver.root(), &sharing, &json!({}))
+}
+
+fn apply(driver: &FakeDriver, layouts: &[Layout]) -> Ended {
+    node(driver, layouts, true).run(&["mig", "apply"])
+}
+
+/// How a GPU is cut, as another process sees it.
+fn cut(driver: &FakeDriver, gpu: u32) -> Vec<(String, u32, u32)> {
+    let instances = driver.open().unwrap().gpu_instances(gpu).unwrap();
+    let instances = instances
+        .into_iter()
+        .map(|it| (it.profile, it.place.0, it.place.1));
+    let mut cut: Vec<_> = instances.collect();
+    cut.sort_by_key(|(_, start, _)| *start);
+    cut
+}
+
+fn sorted(layout: Layout) -> Vec<(String, u32, u32)> {
+    let slices = layout
+        .iter()
+        .map(|&(profile, start, size)| (profile.to_owned(), start.into(), size.into()));
+    slices.collect()
+}

@@ -1,0 +1,216 @@
+//! `gpuc-runtime mps`, the program with a driver and a stand-in for NVIDIA's control daemon.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use gpuc_schema::node_config::NodeSharing;
+use serde_json::json;
+
+use crate::command::Node;
+use crate::fake_driver::FakeDriver;
+
+/// What the control daemon is to its callers: `-f` stays until it is told to quit, without arguments it passes on one
+/// command. It writes down what it is told, beside its pipes.
+const CONTROL: &str = r#"#!/bin/sh
+pipe=$CUDA_MPS_PIPE_DIRECTORY
+if [ "$1" = -f ]; then
+  echo "start $CUDA_VISIBLE_DEVICES libraries ${LD_LIBRARY_PATH:-none}" >>"$pipe/told"
+  touch "$pipe/alive"
+  while [ -e "$pipe/alive" ]; do sleep 0.01; done
+  exit 0
+fi
+[ -e "$pipe/alive" ] || exit 1
+read -r line
+case $line in get_*) ;; *) echo "$line" >>"$pipe/told" ;; esac
+case $line in quit) rm "$pipe/alive" ;; esac
+"#;
+
+const UUIDS: &str =
+    "GPU-00000000-0000-0000-0000-0123456789ab,GPU-00000001-0000-0000-0000-0123456789ab";
+
+/// A node whose GPUs are shared, and the folder that containers meet in.
+struct Shared {
+    node: Node,
+    root: PathBuf,
+}
+
+impl Shared {
+    fn new(driver: &FakeDriver, replicas: u32, refuse_more_than_one: bool) -> Self {
+        let node = Node::new(driver.root(), &NodeSharing::Exclusive, &json!({}));
+        let root = node.folder().join("mps");
+        let sharing = NodeSharing::Mps {
+            replicas,
+            rename: false,
+            refuse_more_than_one,
+            root: root.display().to_string(),
+        };
+        node.configure(
+            driver.root(),
+            &sharing,
+            &json!({"nvidia.com/gpu": 2 * replicas}),
+        );
+        Self { node, root }
+    }
+
+    fn start(&self, program_in: &Path) -> Running {
+        let usual = std::env::var("PATH").unwrap();
+        let mut command = self.node.command(&["mps"]);
+        command.env("PATH", format!("{}:{usual}", program_in.display()));
+        command.env_remove("LD_LIBRARY_PATH");
+        Running(command.stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    fn ready(&self) -> bool {
+        gpuc_runtime::mps::is_ready(&self.root, "nvidia.com/gpu")
+    }
+
+    fn told(&self) -> Vec<String> {
+        let told = fs::read_to_string(self.root.join("nvidia.com/gpu/pipe/told"));
+        told.unwrap().lines().map(str::to_owned).collect()
+    }
+}
+
+/// A process that does not outlive its test.
+struct Running(Child);
+
+impl Running {
+    fn terminate(&mut self) -> Option<i32> {
+        let id = self.0.id().to_string();
+        Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        until(|| self.0.try_wait().unwrap().is_some());
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn clients_are_limited_before_it_is_ready_and_gpus_are_given_back() {
+    let driver = driver();
+    let shared = Shared::new(&driver, 4, true);
+    put_program(&shared.node.folder().join("bin"));
+    let mut running = shared.start(&shared.node.folder().join("bin"));
+    until(|| shared.ready());
+    let told = [
+        format!("start {UUIDS} libraries none"),
+        // 81,559 MiB of an H100, less what four do not divide.
+        "set_default_device_pinned_mem_limit 0 20389M".to_owned(),
+        "set_default_device_pinned_mem_limit 1 20389M".to_owned(),
+        "set_default_active_thread_percentage 25".to_owned(),
+    ];
+    assert_eq!(shared.told(), told);
+    // EXCLUSIVE_PROCESS is 3 in nvml.h.
+    assert_eq!(driver.changed("gpu.0.compute_mode").as_deref(), Some("3"));
+    assert_eq!(driver.changed("gpu.1.compute_mode").as_deref(), Some("3"));
+    let shm = fs::metadata(shared.root.join("shm")).unwrap();
+    assert_eq!(
+        shm.permissions().mode() & 0o7777,
+        0o1777,
+        "clients that are not root have files there too"
+    );
+
+    assert_eq!(running.terminate(), Some(0));
+    assert!(!shared.ready());
+    assert_eq!(shared.told().last().map(String::as_str), Some("quit"));
+    assert_eq!(driver.changed("gpu.0.compute_mode").as_deref(), Some("0"));
+    assert_eq!(driver.changed("gpu.1.compute_mode").as_deref(), Some("0"));
+}
+
+/// A client's own limit can only be tighter than the daemon's, so the daemon has none here.
+#[test]
+fn containers_that_may_have_several_shares_are_limited_by_their_environment_alone() {
+    let driver = driver();
+    let shared = Shared::new(&driver, 4, false);
+    put_program(&shared.node.folder().join("bin"));
+    let _running = shared.start(&shared.node.folder().join("bin"));
+    until(|| shared.ready());
+    assert_eq!(shared.told(), [format!("start {UUIDS} libraries none")]);
+}
+
+/// As on GKE: the driver's folder has the program and nothing but the driver's libraries. One with a C library would
+/// bring that into programs that are linked with another.
+#[test]
+fn below_the_drivers_root_only_the_drivers_libraries_are_added() {
+    for (file, alone) in [
+        ("lib64/libnvidia-ml.so.1", true),
+        ("lib64/libc.so.6", false),
+    ] {
+        let driver = driver();
+        let shared = Shared::new(&driver, 4, true);
+        put_program(&driver.root().join("bin"));
+        let lib64 = driver.root().join("lib64");
+        fs::create_dir_all(&lib64).unwrap();
+        fs::write(lib64.join("libcuda.so.1"), "").unwrap();
+        fs::write(driver.root().join(file), "").unwrap();
+        let _running = shared.start(shared.node.folder());
+        until(|| shared.ready());
+        let wanted = if alone {
+            lib64.display().to_string()
+        } else {
+            "none".to_owned()
+        };
+        assert_eq!(
+            shared.told()[0],
+            format!("start {UUIDS} libraries {wanted}")
+        );
+    }
+}
+
+#[test]
+fn a_gpu_that_is_lost_is_left_out() {
+    let mut driver = driver();
+    driver.set("gpu.0.lost", "1");
+    let shared = Shared::new(&driver, 2, true);
+    put_program(&shared.node.folder().join("bin"));
+    let _running = shared.start(&shared.node.folder().join("bin"));
+    until(|| shared.ready());
+    let told = shared.told();
+    assert!(told[0].starts_with("start GPU-00000001-"), "{told:?}");
+    assert!(!told[0].contains("GPU-00000000-"), "{told:?}");
+}
+
+#[test]
+fn a_node_that_is_not_shared_so_says_it() {
+    let driver = driver();
+    let node = Node::new(driver.root(), &NodeSharing::Exclusive, &json!({}));
+    let ended = node.run(&["mps"]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.log.contains("not shared by MPS"), "{}", ended.log);
+    assert_eq!(driver.all_calls(), 0);
+}
+
+#[test]
+fn too_many_clients_are_refused_before_any_gpu_is_touched() {
+    let driver = driver();
+    let ended = Shared::new(&driver, 49, true).node.run(&["mps"]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.log.contains("48 clients at most"), "{}", ended.log);
+    assert_eq!(driver.calls("nvmlDeviceSetComputeMode"), 0);
+}
+
+fn driver() -> FakeDriver {
+    FakeDriver::new("gpus = 2\ngpu.model = h100-sxm5-80gb\ngpu.memory_mib = 81559")
+}
+
+fn put_program(folder: &Path) {
+    let program = folder.join("nvidia-cuda-mps-control");
+    fs::create_dir_all(folder).unwrap();
+    fs::write(&program, CONTROL).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn until(mut what: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !what() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "it hangs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
