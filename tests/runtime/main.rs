@@ -6,6 +6,7 @@
 )]
 
 mod cdi;
+mod daemon;
 mod exposition;
 #[path = "../support/fake_driver.rs"]
 mod fake_driver;

@@ -49,6 +49,11 @@ impl FakeDriver {
         self.root.path()
     }
 
+    /// The library's file.
+    pub(crate) fn library(&self) -> PathBuf {
+        self.root.path().join(LIBRARY)
+    }
+
     /// The file that describes the machine, for programs that load the library from elsewhere (`GPUC_FAKE_NVML`).
     pub(crate) fn state_file(&self) -> PathBuf {
         self.root.path().join(format!("{LIBRARY}.state"))

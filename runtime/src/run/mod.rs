@@ -75,8 +75,10 @@ pub struct Daemon {
     files: Arc<HostFiles>,
     health: Health,
     begin: Instant,
-    /// When the driver is to be opened, and how long is waited after the next failure.
-    opening: Option<(Instant, Duration)>,
+    /// When the driver is to be opened.
+    opening: Option<Instant>,
+    /// How long is waited before it is opened anew; longer each time until the GPUs could be read.
+    patience: Duration,
     scanning: bool,
     scan_at: Option<Instant>,
     failures: u32,
@@ -110,7 +112,8 @@ impl Daemon {
             inventory: Arc::new(empty()),
             files: Arc::default(),
             begin: now,
-            opening: Some((now, PATIENCE.0)),
+            opening: Some(now),
+            patience: PATIENCE.0,
             scanning: false,
             scan_at: None,
             failures: 0,
@@ -194,8 +197,6 @@ impl Daemon {
         self.opening = None;
         self.failures = 0;
         info!("the driver is there");
-        self.status.driver_trouble = None;
-        self.tell_status();
         self.outlets.driver.set(Some(Arc::clone(&nvml)));
         self.nvml = Some(nvml);
         self.watch_driver();
@@ -203,8 +204,7 @@ impl Daemon {
     }
 
     fn not_opened(&mut self, error: &NvmlError) {
-        let patience = self.opening.map_or(PATIENCE.0, |(_, patience)| patience);
-        self.opening = Some((Instant::now() + patience, (patience * 2).min(PATIENCE.1)));
+        self.open_later();
         let trouble = Some(error.to_string());
         if self.status.driver_trouble == trouble {
             debug!("still: {error}");
@@ -215,13 +215,21 @@ impl Daemon {
         }
     }
 
+    fn open_later(&mut self) {
+        self.opening = Some(Instant::now() + self.patience);
+        self.patience = (self.patience * 2).min(PATIENCE.1);
+    }
+
     fn scanned(&mut self, inventory: Inventory, files: HostFiles) {
         self.scanning = false;
         self.failures = 0;
+        self.patience = PATIENCE.0;
+        // A driver that can be opened is trusted once it answers.
+        let is_back = self.status.driver_trouble.take().is_some();
         self.outlets.metrics.rescanned(true);
         self.status.scans += 1;
         self.scan_at.get_or_insert(Instant::now() + RESCAN);
-        let is_news = inventory != *self.inventory || files != *self.files;
+        let is_news = is_back || inventory != *self.inventory || files != *self.files;
         self.inventory = Arc::new(inventory);
         self.files = Arc::new(files);
         let now = self.now();
@@ -239,6 +247,9 @@ impl Daemon {
         if is_news {
             info!(gpus = self.inventory.gpus.len(), "the GPUs were read");
             self.publish();
+        } else {
+            // Others may have removed them.
+            self.opener.write_specs(&self.outlets.state.borrow());
         }
         self.follow(reaction);
     }
@@ -253,7 +264,8 @@ impl Daemon {
         self.status.failed_scans += 1;
         warn!("the GPUs cannot be read: {error}");
         self.tell_status();
-        if self.failures < LOST_AFTER {
+        // One that was lost and does not answer now either is still lost.
+        if self.failures < LOST_AFTER && self.status.driver_trouble.is_none() {
             self.scan_at = Some(Instant::now() + PATIENCE.0 * (1 << self.failures));
             return;
         }
@@ -261,7 +273,7 @@ impl Daemon {
         self.nvml = None;
         self.outlets.driver.set(None);
         self.scan_at = None;
-        self.opening = Some((Instant::now(), PATIENCE.0));
+        self.open_later();
         self.status.driver_trouble = Some(error.to_string());
         self.tell_status();
         self.publish();
@@ -372,10 +384,8 @@ impl Daemon {
 
     fn do_what_is_due(&mut self) {
         let now = Instant::now();
-        if self.opening.is_some_and(|(at, _)| at <= now) {
-            // Until the answer is there, nothing more is due.
-            let patience = self.opening.map_or(PATIENCE.0, |(_, patience)| patience);
-            self.opening = Some((now + Duration::from_hours(1), patience));
+        if self.opening.is_some_and(|at| at <= now) {
+            self.opening = None;
             self.opener.open(&self.events);
         }
         if self.scan_at.is_some_and(|at| at <= now) && !self.scanning {
@@ -413,8 +423,7 @@ impl Daemon {
         let probe = self.health.next_probe();
         let probe = probe.map(|at| self.begin + Duration::from_millis(at));
         let scan = self.scan_at.filter(|_| !self.scanning);
-        let opening = self.opening.map(|(at, _)| at);
-        [probe, scan, opening, self.mps_at]
+        [probe, scan, self.opening, self.mps_at]
             .into_iter()
             .flatten()
             .min()
