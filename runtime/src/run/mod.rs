@@ -82,6 +82,8 @@ pub struct Daemon {
     scanning: bool,
     scan_at: Option<Instant>,
     failures: u32,
+    /// What happened to GPUs before they were first read: the driver is watched from the start on.
+    early: Vec<WatchReport>,
     mps_ready: bool,
     mps_at: Option<Instant>,
 }
@@ -117,6 +119,7 @@ impl Daemon {
             scanning: false,
             scan_at: None,
             failures: 0,
+            early: Vec::new(),
             mps_ready: false,
             mps_at: None,
             config: Arc::new(config),
@@ -162,15 +165,10 @@ impl Daemon {
             Event::Opened(Err(error)) => self.not_opened(&error),
             Event::Scanned(Ok((inventory, files))) => self.scanned(inventory, files),
             Event::Scanned(Err(error)) => self.not_scanned(&error),
-            Event::Watch(report) => {
-                if let WatchReport::Failed(error) = &report {
-                    warn!("GPUs are offered and not watched: {error}");
-                }
-                let event = HealthEvent::Watch(report);
-                self.outlets.metrics.happened(&self.inventory, &event);
-                let reaction = self.health.apply(&self.inventory, &event, self.now());
-                self.follow(reaction);
+            Event::Watch(report @ WatchReport::Event(_)) if self.status.scans == 0 => {
+                self.early.push(report);
             }
+            Event::Watch(report) => self.watched(report),
             Event::Probed(gpu, answer) => {
                 let now = self.now();
                 let reaction = self.health.probed(&self.inventory, gpu, answer, now);
@@ -191,6 +189,16 @@ impl Daemon {
             }
             Event::Shutdown(_) => {}
         }
+    }
+
+    fn watched(&mut self, report: WatchReport) {
+        if let WatchReport::Failed(error) = &report {
+            warn!("GPUs are offered and not watched: {error}");
+        }
+        let event = HealthEvent::Watch(report);
+        self.outlets.metrics.happened(&self.inventory, &event);
+        let reaction = self.health.apply(&self.inventory, &event, self.now());
+        self.follow(reaction);
     }
 
     fn opened(&mut self, nvml: Arc<dyn Nvml>) {
@@ -252,6 +260,9 @@ impl Daemon {
             self.opener.write_specs(&self.outlets.state.borrow());
         }
         self.follow(reaction);
+        for report in std::mem::take(&mut self.early) {
+            self.watched(report);
+        }
     }
 
     /// The driver as a whole did not answer. What is offered stays until that was so several times: then the driver was
@@ -269,7 +280,6 @@ impl Daemon {
             self.scan_at = Some(Instant::now() + PATIENCE.0 * (1 << self.failures));
             return;
         }
-        self.watcher = None;
         self.nvml = None;
         self.outlets.driver.set(None);
         self.scan_at = None;
@@ -277,6 +287,10 @@ impl Daemon {
         self.status.driver_trouble = Some(error.to_string());
         self.tell_status();
         self.publish();
+        if self.watcher.take().is_some() {
+            // What happens from now on is not seen: it is asked after when somebody watches again.
+            self.watched(WatchReport::Failed(error.clone()));
+        }
     }
 
     fn configured(&mut self, config: NodeConfig) {
@@ -294,6 +308,10 @@ impl Daemon {
         self.tell_status();
         if self.health.policy().watches() != watched {
             self.watch_driver();
+            let monitoring = self.health.monitoring();
+            self.outlets
+                .metrics
+                .reacted(&Reaction::default(), monitoring);
         }
         self.look_for_mps();
         self.publish();

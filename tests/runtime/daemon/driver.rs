@@ -193,6 +193,7 @@ async fn a_driver_that_answers_nothing_is_not_taken_for_one_that_works() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(node.kubelet.seen().resource(GPU).lists, lists);
+    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [0.0]);
     let opened = node.driver.calls("nvmlInit_v2") - opened;
     assert!(opened <= 6, "opened {opened} times in six seconds");
     node.driver.unset("error.nvmlSystemGetDriverVersion");

@@ -149,3 +149,37 @@ async fn checks_that_are_switched_off_are_off() {
     settle().await;
     assert_eq!(node.driver.calls("nvmlEventSetWait_v2"), 0);
 }
+
+/// The GPUs are watched before they are known: what happens in between counts.
+#[tokio::test]
+async fn an_error_before_the_gpus_are_known_is_not_lost() {
+    let mut node = Node::new(H100);
+    node.driver.set("gpu.recovery_action", "none");
+    node.driver.set("latency_us.nvmlDeviceGetName", "50000");
+    node.kubelet.start().await;
+    node.start();
+    node.listens().await;
+    node.driver.event("3 xid 79");
+    let seen = node.offers(GPU, 8, 7).await;
+    assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
+    settle().await;
+    assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
+}
+
+#[tokio::test]
+async fn whether_anybody_watches_is_told() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
+    node.config["health"] = json!({"watch": false});
+    node.configure();
+    node.says("the configuration changed").await;
+    settle().await;
+    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [0.0]);
+    node.config["health"] = json!({"watch": true, "quietSeconds": 1});
+    node.configure();
+    settle().await;
+    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
+    node.driver.event("3 xid 94");
+    node.offers(GPU, 8, 7).await;
+}

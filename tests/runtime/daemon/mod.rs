@@ -12,7 +12,7 @@ mod slices;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
@@ -122,6 +122,10 @@ impl Node {
             .append(true)
             .create(true)
             .open(self.path("log"));
+        self.start_with_log(log.unwrap().into());
+    }
+
+    fn start_with_log(&mut self, log: Stdio) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gpuc-runtime"));
         command
             .arg("serve")
@@ -134,7 +138,7 @@ impl Node {
             .arg(self.path("pod-resources.sock"))
             .env_clear()
             .envs(self.variables.iter().copied())
-            .stderr(log.unwrap());
+            .stderr(log);
         for root in ["dev", "proc", "sys"] {
             command.arg(format!("--{root}")).arg(self.path(root));
         }

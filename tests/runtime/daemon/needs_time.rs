@@ -66,13 +66,18 @@ async fn restart(node: &mut Node, times: usize) {
     }
 }
 
-/// Each GPU falls ill and gets well so many times. A time of quiet would double each time.
+/// Each GPU falls ill and gets well so many times, as the driver says.
 async fn fall_ill_and_recover(node: &mut Node, times: usize) {
     for _ in 0..times {
+        node.driver.set("gpu.recovery_action", "1");
         for gpu in 0..8 {
             node.driver.event(&format!("{gpu} xid 94"));
         }
         node.offers(GPU, 8, 0).await;
+        node.driver.set("gpu.recovery_action", "0");
+        for gpu in 0..8 {
+            node.driver.event(&format!("{gpu} recovery"));
+        }
         node.offers(GPU, 8, 8).await;
     }
 }
@@ -111,7 +116,7 @@ async fn a_thousand_restarts_of_the_kubelet_leave_nothing_behind() {
     );
 }
 
-/// With no time of quiet, since that doubles with every relapse.
+/// With no time of quiet, since that doubles with every relapse within a day.
 #[tokio::test]
 #[ignore = "takes minutes"]
 async fn a_thousand_illnesses_leave_nothing_behind() {

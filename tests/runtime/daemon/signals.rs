@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::time::{Duration, Instant};
 
-use super::{GPU, H100, Node};
+use super::{GPU, H100, Node, settle};
 
 fn sockets(node: &Node) -> Vec<String> {
     let entries = fs::read_dir(node.path("device-plugins")).unwrap();
@@ -79,4 +79,37 @@ async fn a_configuration_that_is_bad_at_start_ends_it() {
     node.start();
     assert_eq!(node.end().await.code(), Some(1));
     node.says("node.json").await;
+}
+
+/// A daemon that was killed has removed nothing, and the next one knows from the driver what is ill.
+#[tokio::test]
+async fn a_daemon_that_was_killed_is_followed_by_one_that_knows_what_is_ill() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    node.driver.set("gpu.3.recovery_action", "2");
+    node.driver.event("3 xid 79");
+    node.offers(GPU, 8, 7).await;
+    node.signal("KILL");
+    node.end().await;
+    assert_eq!(sockets(&node).len(), 1);
+    // All that it listed is lost for the kubelet.
+    node.offers(GPU, 8, 0).await;
+    node.start();
+    let seen = node.offers(GPU, 8, 7).await;
+    assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
+}
+
+/// Whoever collects the log may end before the daemon does.
+#[tokio::test]
+async fn a_log_that_nobody_reads_ends_nothing() {
+    let mut node = Node::new(H100);
+    node.kubelet.start().await;
+    node.start_with_log(std::process::Stdio::piped());
+    drop(node.process.as_mut().unwrap().stderr.take());
+    node.offers(GPU, 8, 8).await;
+    node.signal("HUP");
+    node.configure_with("{");
+    node.is_ready().await;
+    settle().await;
+    assert!(node.is_alive());
 }
