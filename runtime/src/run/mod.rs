@@ -27,7 +27,7 @@ use crate::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
 use crate::host::HostFiles;
 use crate::metrics::Plugin;
 use crate::mps;
-use crate::nvml::{DriverInfo, Late, Nvml, NvmlError, NvmlErrorKind, watcher};
+use crate::nvml::{Late, Nvml, NvmlError, NvmlErrorKind, watcher};
 use crate::plugin::PluginEvent;
 use crate::state::State;
 
@@ -111,7 +111,7 @@ impl Daemon {
             status: Status::default(),
             nvml: None,
             watcher: None,
-            inventory: Arc::new(empty()),
+            inventory: Arc::default(),
             files: Arc::default(),
             begin: now,
             opening: Some(now),
@@ -132,7 +132,7 @@ impl Daemon {
     pub fn nothing(config: &NodeConfig) -> Arc<State> {
         Arc::new(State {
             config: Arc::new(config.clone()),
-            inventory: Arc::new(empty()),
+            inventory: Arc::default(),
             files: Arc::default(),
             offers: Vec::new(),
             unwell: BTreeMap::new(),
@@ -487,17 +487,6 @@ fn policy(config: &NodeConfig, (disable, enable): &(Option<String>, Option<Strin
         warn!("`{word}` in DP_DISABLE_HEALTHCHECKS or DP_ENABLE_HEALTHCHECKS is no XID");
     }
     policy
-}
-
-fn empty() -> Inventory {
-    Inventory {
-        driver: DriverInfo {
-            version: String::new(),
-            cuda: (0, 0),
-        },
-        gpus: Vec::new(),
-        topology: device::Topology::default(),
-    }
 }
 
 async fn until(due: Option<Instant>) {

@@ -201,3 +201,80 @@ async fn a_driver_that_answers_nothing_is_not_taken_for_one_that_works() {
     node.offers(GPU, 8, 8).await;
     node.is_ready().await;
 }
+
+#[tokio::test]
+async fn a_driver_that_fails_to_answer_once_changes_nothing() {
+    let mut node = Node::running(H100).await;
+    let lists = node.kubelet.seen().resource(GPU).lists;
+    node.driver.set("error.nvmlDeviceGetCount_v2", "999");
+    node.signal("HUP");
+    node.says("the GPUs cannot be read").await;
+    node.driver.unset("error.nvmlDeviceGetCount_v2");
+    settle().await;
+    node.is_ready().await;
+    assert_eq!(node.kubelet.seen().resource(GPU).lists, lists);
+    assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
+}
+
+/// What nobody but the daemon knows outlives the driver: one that does not know what is left to do.
+#[tokio::test]
+async fn what_is_ill_is_still_ill_when_the_driver_was_away() {
+    let mut node = Node::new(H100);
+    node.driver.set("gpu.recovery_action", "none");
+    node.meet().await;
+    node.listens().await;
+    node.driver.event("3 xid 79");
+    node.offers(GPU, 8, 7).await;
+    for call in ["nvmlSystemGetDriverVersion", "nvmlDeviceGetCount_v2"] {
+        node.driver.set(&format!("error.{call}"), "9");
+    }
+    node.signal("HUP");
+    node.offers(GPU, 8, 0).await;
+    node.kubelet.restart().await;
+    node.kubelet.met(GPU).await;
+    node.offers(GPU, 8, 0).await;
+    for call in ["nvmlSystemGetDriverVersion", "nvmlDeviceGetCount_v2"] {
+        node.driver.unset(&format!("error.{call}"));
+    }
+    let seen = node.offers(GPU, 8, 7).await;
+    assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
+    settle().await;
+    assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
+    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
+}
+
+/// A card that the driver counts and cannot measure, watch or describe costs itself only.
+#[tokio::test]
+async fn every_answer_that_one_gpu_refuses_leaves_the_others() {
+    for call in [
+        "nvmlDeviceGetUUID",
+        "nvmlDeviceGetPciInfo_v3",
+        "nvmlDeviceGetMinorNumber",
+        "nvmlDeviceGetMemoryInfo_v2",
+        "nvmlDeviceGetMigMode",
+        "nvmlDeviceGetSupportedEventTypes",
+        "nvmlDeviceRegisterEvents",
+        "nvmlDeviceGetFieldValues",
+        "nvmlDeviceGetTemperature",
+        "nvmlDeviceGetTopologyCommonAncestor",
+        "nvmlDeviceGetNvLinkState",
+    ] {
+        let mut node = Node::new(H100);
+        node.driver.set(&format!("gpu.3.error.{call}"), "999");
+        node.meet().await;
+        node.listens().await;
+        settle().await;
+        let seen = node.kubelet.seen().resource(GPU);
+        let well = seen.healthy();
+        assert_eq!(seen.devices.len(), 8, "{call}");
+        assert!(well.len() >= 7, "{call}: {well:?}");
+        assert_eq!(node.prefer(GPU, &well, 4).await.len(), 4, "{call}");
+        node.allocate(GPU, &["GPU-2"]).await.unwrap();
+        let metrics = node.metrics().await;
+        assert!(metrics.all("DCGM_FI_DEV_GPU_UTIL").len() >= 7, "{call}");
+        node.driver.set("gpu.5.recovery_action", "1");
+        node.driver.event("5 xid 48");
+        node.offers(GPU, 8, well.len() - 1).await;
+        assert!(node.is_alive(), "{call}");
+    }
+}

@@ -96,3 +96,46 @@ async fn a_spec_that_is_taken_away_is_written_again() {
     node.signal("HUP");
     node.until("the spec", |_| file.exists()).await;
 }
+
+/// A new version starts before the old one has ended: the newest serves, and no GPU is away for long.
+#[tokio::test]
+async fn a_daemon_that_replaces_another_is_the_one_that_serves() {
+    let mut node = Node::running(H100).await;
+    let mut old = node.process.take().unwrap();
+    node.start();
+    node.kubelet
+        .until("a second registration", |seen| {
+            seen.registrations.len() == 2
+        })
+        .await;
+    old.kill().unwrap();
+    old.wait().unwrap();
+    settle().await;
+    node.offers(GPU, 8, 8).await;
+    node.allocate(GPU, &["GPU-0"]).await.unwrap();
+    node.is_ready().await;
+    node.kubelet.restart().await;
+    node.kubelet.met(GPU).await;
+}
+
+/// As before, but the old one is told to leave: it takes its own socket with it, and not that of the new one.
+#[tokio::test]
+async fn a_daemon_that_leaves_late_takes_nothing_from_its_successor() {
+    let mut node = Node::running(H100).await;
+    let mut old = node.process.take().unwrap();
+    node.start();
+    node.kubelet
+        .until("a second registration", |seen| {
+            seen.registrations.len() == 2
+        })
+        .await;
+    let new = node.process.replace(old);
+    node.signal("TERM");
+    assert_eq!(node.end().await.code(), Some(0));
+    old = std::mem::replace(&mut node.process, new).unwrap();
+    drop(old);
+    settle().await;
+    node.offers(GPU, 8, 8).await;
+    node.allocate(GPU, &["GPU-0"]).await.unwrap();
+    assert_eq!(node.kubelet.seen().registrations.len(), 2);
+}

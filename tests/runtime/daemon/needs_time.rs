@@ -41,7 +41,8 @@ impl Size {
     fn is_no_more_than(self, before: Self, what: &str) {
         println!("{what}: {before:?}, then {self:?}");
         assert!(self.kib <= before.kib + 1_024, "{what}: memory grows");
-        assert!(self.threads <= before.threads, "{what}: threads grow");
+        // The look at the GPUs that comes each minute has a thread of its own for ten seconds.
+        assert!(self.threads <= before.threads + 1, "{what}: threads grow");
         assert!(self.files <= before.files, "{what}: open files grow");
     }
 }
