@@ -83,6 +83,12 @@ impl FakeDriver {
         self.set(&key, text);
     }
 
+    /// What has happened is told: nobody needs to read it again.
+    pub(crate) fn forget_events(&mut self) {
+        self.state.retain(|key, _| !key.starts_with("event."));
+        self.write();
+    }
+
     /// What calls have changed is gone: MIG layouts do not survive this.
     pub(crate) fn reboot(&self) {
         let mut changed = self.state_file().into_os_string();

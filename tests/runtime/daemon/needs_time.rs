@@ -80,6 +80,8 @@ async fn fall_ill_and_recover(node: &mut Node, times: usize) {
             node.driver.event(&format!("{gpu} recovery"));
         }
         node.offers(GPU, 8, 8).await;
+        // They are read on the daemon's memory.
+        node.driver.forget_events();
     }
 }
 
