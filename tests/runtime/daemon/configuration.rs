@@ -29,8 +29,14 @@ async fn a_bad_configuration_is_kept_out_and_a_good_one_is_taken() {
     }
     node.says("the last good one stays").await;
     let metrics = node.metrics().await;
-    assert_eq!(metrics.only("gpuc_config_last_reload_successful") as u64, 0);
-    assert_eq!(metrics.only("gpuc_config_reload_failures_total") as u64, 4);
+    assert_eq!(
+        metrics.with("gpuc_config_last_reload_successful", &[]),
+        [0.0]
+    );
+    assert_eq!(
+        metrics.with("gpuc_config_reload_failures_total", &[]),
+        [4.0]
+    );
     node.is_ready().await;
     node.offers(GPU, 32, 32).await;
     node.allocate(GPU, &["GPU-3::3"]).await.unwrap();
@@ -40,8 +46,11 @@ async fn a_bad_configuration_is_kept_out_and_a_good_one_is_taken() {
     node.offers(GPU, 64, 64).await;
     node.allocate(GPU, &["GPU-3::7"]).await.unwrap();
     let metrics = node.metrics().await;
-    assert_eq!(metrics.only("gpuc_config_last_reload_successful") as u64, 1);
-    assert_eq!(metrics.only("gpuc_config_generation") as u64, 2);
+    assert_eq!(
+        metrics.with("gpuc_config_last_reload_successful", &[]),
+        [1.0]
+    );
+    assert_eq!(metrics.with("gpuc_config_generation", &[]), [2.0]);
     let seen = node.kubelet.seen();
     assert_eq!(
         seen.registrations.len(),
@@ -59,7 +68,10 @@ async fn going_back_to_the_configuration_in_use_ends_the_trouble() {
     node.configure();
     settle().await;
     let metrics = node.metrics().await;
-    assert_eq!(metrics.only("gpuc_config_last_reload_successful") as u64, 1);
+    assert_eq!(
+        metrics.with("gpuc_config_last_reload_successful", &[]),
+        [1.0]
+    );
 }
 
 #[tokio::test]

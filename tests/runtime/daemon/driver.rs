@@ -78,8 +78,8 @@ async fn a_wait_that_fails_costs_no_gpu_and_is_begun_again() {
     settle().await;
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 8);
     let metrics = node.metrics().await;
-    assert_eq!(metrics.only("gpuc_monitoring_failures_total") as u64, 1);
-    assert_eq!(metrics.only("gpuc_monitoring_up") as u64, 1);
+    assert_eq!(metrics.with("gpuc_monitoring_failures_total", &[]), [1.0]);
+    assert_eq!(metrics.with("gpuc_monitoring_up", &[]), [1.0]);
     node.driver.event("5 xid 94");
     let seen = node.offers(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-5"), "{seen:?}");

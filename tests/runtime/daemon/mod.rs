@@ -297,6 +297,10 @@ impl Node {
 }
 
 impl Drop for Node {
+    #[expect(
+        clippy::print_stderr,
+        reason = "a test that fails shows what the daemon said"
+    )]
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
             // It may have ended by itself.
