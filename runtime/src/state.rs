@@ -10,7 +10,7 @@ use crate::device::{Inventory, Offer, Share};
 use crate::host::HostFiles;
 
 /// What is known at one moment. It is replaced whole, never changed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// What the compiler wants.
     pub config: Arc<NodeConfig>,

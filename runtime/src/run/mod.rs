@@ -254,11 +254,9 @@ impl Daemon {
         self.tell_status();
         if is_news {
             info!(gpus = self.inventory.gpus.len(), "the GPUs were read");
-            self.publish();
-        } else {
-            // Others may have removed them.
-            self.opener.write_specs(&self.outlets.state.borrow());
         }
+        // A driver that is back may have brought the same GPUs back: they are well again all the same.
+        self.publish();
         self.follow(reaction);
         for report in std::mem::take(&mut self.early) {
             self.watched(report);
@@ -384,9 +382,11 @@ impl Daemon {
             files: Arc::clone(&self.files),
             unwell,
         };
-        // A container that is told of a device must find it in the spec.
+        // A container that is told of a device must find it in the spec, though others may have removed that.
         self.opener.write_specs(&state);
-        self.outlets.state.send_replace(Arc::new(state));
+        if state != **self.outlets.state.borrow() {
+            self.outlets.state.send_replace(Arc::new(state));
+        }
     }
 
     fn tell_status(&self) {
