@@ -182,8 +182,7 @@ async fn a_driver_that_answers_nothing_is_not_taken_for_one_that_works() {
     node.driver.set("error.nvmlSystemGetDriverVersion", "999");
     node.driver.set("error.nvmlDeviceGetCount_v2", "999");
     node.signal("HUP");
-    node.offers(GPU, 8, 0).await;
-    let lists = node.kubelet.seen().resource(GPU).lists;
+    let lists = node.offers(GPU, 8, 0).await.lists;
     let opened = node.driver.calls("nvmlInit_v2");
     let begin = Instant::now();
     // After 0.1, 0.3, 0.7, 1.5 and 3.1 s.
@@ -205,7 +204,7 @@ async fn a_driver_that_answers_nothing_is_not_taken_for_one_that_works() {
 #[tokio::test]
 async fn a_driver_that_fails_to_answer_once_changes_nothing() {
     let mut node = Node::running(H100).await;
-    let lists = node.kubelet.seen().resource(GPU).lists;
+    let lists = node.offers(GPU, 8, 8).await.lists;
     node.driver.set("error.nvmlDeviceGetCount_v2", "999");
     node.signal("HUP");
     node.says("the GPUs cannot be read").await;
