@@ -138,7 +138,7 @@ pub(crate) struct InitArgs {
     /// What the cluster is called.
     #[arg(long, default_value = "ml-dev")]
     pub(crate) name: String,
-    /// The file to write.
+    /// The file to write; `-` for standard output.
     #[arg(value_name = "FILE", default_value = "gpu-cluster.yaml")]
     pub(crate) file: PathBuf,
 }

@@ -8,16 +8,17 @@ use gpuc::compile::Compilation;
 use rayon::prelude::*;
 
 use super::args::{BuildArgs, Cli};
+use super::findings::{self, Accompany};
 use super::inputs::Run;
 use super::write::{self, Changes, Refused};
-use super::{Exit, findings, inputs, orphans, output, summary};
+use super::{Exit, inputs, orphans, output, summary};
 
 /// Compiles, then writes every cluster's tree, or with `--check` says what differs. When one cluster of a run has an
 /// error, none is written.
 pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
     let begin = Instant::now();
     let run = inputs::compile_all(&args.input, Some(&args.out))?;
-    let exit = findings::print(cli, &args.input, &run, true)?;
+    let exit = findings::print(cli, &args.input, &run, Accompany::InText)?;
     if exit != Exit::Fine {
         return Ok(exit);
     }
@@ -62,9 +63,13 @@ pub(super) fn failed(error: &anyhow::Error) -> Exit {
 
 /// The folder of a cluster.
 pub(super) fn folder(out: &Path, compilation: &Compilation) -> PathBuf {
+    out.join(name(compilation))
+}
+
+/// The cluster's name; nothing where it could not be read.
+fn name(compilation: &Compilation) -> &str {
     let config = compilation.config.as_ref();
-    let name = config.map_or("", |config| config.metadata.name.value.as_str());
-    out.join(name)
+    config.map_or("", |config| config.metadata.name.value.as_str())
 }
 
 fn one(args: &BuildArgs, run: &Run, compilation: &Compilation) -> Result<Changes> {
@@ -82,6 +87,9 @@ fn one(args: &BuildArgs, run: &Run, compilation: &Compilation) -> Result<Changes
     if args.check {
         write::check(&folder, tree, &lock)
     } else {
+        if !args.force {
+            orphans::refuse_another(&folder, name(compilation), lock.from.as_deref())?;
+        }
         write::write(&folder, tree, &lock, args.force)
     }
 }
@@ -97,6 +105,12 @@ fn report(
     if !args.check {
         if !cli.quiet {
             output::say(&summary::line(compilation, changes, elapsed));
+            for script in changes.removed.iter().filter(|path| makes_machines(path)) {
+                output::say(&format!(
+                    "note: {script} is gone, and what it made is not: it stays in the cloud and on the bill until you \
+                     delete it there"
+                ));
+            }
         }
         return Ok(Exit::Fine);
     }
@@ -123,6 +137,11 @@ fn report(
     }
     output::listing(args.input.format, &text)?;
     Ok(Exit::Differs)
+}
+
+/// Whether a generated file makes machines of a pool when it is run.
+fn makes_machines(path: &str) -> bool {
+    path.starts_with("cloud/pool-") && path.ends_with(".sh")
 }
 
 fn next(args: &BuildArgs, compilations: &[Compilation]) -> String {

@@ -1,16 +1,15 @@
 //! `gpuc expand`: the file with every default filled in, and where each comes from.
 
 use anyhow::Result;
-use gpuc::diag::render::Format;
 
 use super::args::{Cli, ExpandArgs};
-use super::{Exit, findings, inputs, output};
+use super::findings::{self, Accompany};
+use super::{Exit, inputs, output};
 
 /// Prints it; findings go to standard error.
 pub(crate) fn run(cli: &Cli, args: &ExpandArgs) -> Result<Exit> {
     let run = inputs::compile_all(&args.input, None)?;
-    let accompany = args.input.format.format() == Format::Text;
-    let exit = findings::print(cli, &args.input, &run, accompany)?;
+    let exit = findings::print(cli, &args.input, &run, Accompany::Always)?;
     let documents: Vec<_> = run
         .compilations
         .iter()
@@ -21,8 +20,6 @@ pub(crate) fn run(cli: &Cli, args: &ExpandArgs) -> Result<Exit> {
             Some(gpuc::expand::expand(&compilation.loaded.root, cluster))
         })
         .collect();
-    if accompany {
-        output::data(&documents.join("---\n"))?;
-    }
+    output::data(&documents.join("---\n"))?;
     Ok(exit)
 }

@@ -10,9 +10,20 @@ use super::args::{Cli, Color, InputArgs};
 use super::inputs::Run;
 use super::{Exit, output};
 
+/// Whether findings stand beside something else on standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accompany {
+    /// They are all there is.
+    Nothing,
+    /// They do for people; a program that asked for their format wants only them.
+    InText,
+    /// They always do.
+    Always,
+}
+
 /// Prints everything there is to say of a run. Findings for people go to standard error when they accompany something
 /// else, such as a tree that is written; everything else goes to standard output.
-pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: bool) -> Result<Exit> {
+pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: Accompany) -> Result<Exit> {
     let of_documents = run.compilations.iter().map(|one| &one.report);
     let reports = std::iter::once(&run.report).chain(of_documents);
     let findings: Vec<Diagnostic> = reports
@@ -22,14 +33,15 @@ pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: bool) -> 
         .iter()
         .any(|found| found.severity == gpuc::diag::Severity::Error);
     let format = args.format.format();
-    let to_stderr = accompany && format == Format::Text;
+    let to_stderr =
+        accompany == Accompany::Always || accompany == Accompany::InText && format == Format::Text;
     let options = render::Options {
         color: colored(cli, to_stderr),
         ..render::Options::default()
     };
     let text = render::render(format, &run.sources, &findings, options);
     if to_stderr {
-        if !findings.is_empty() {
+        if !findings.is_empty() || format != Format::Text {
             output::say(text.trim_end());
         }
     } else {

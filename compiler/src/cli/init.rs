@@ -17,6 +17,11 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
         ));
         return Ok(Exit::Invalid);
     }
+    let text = starter(args.cloud).replace("CLUSTER_NAME", &args.name);
+    if args.file.as_os_str() == "-" {
+        output::data(&text)?;
+        return Ok(Exit::Fine);
+    }
     let file = args.file.display();
     let mut options = OpenOptions::new();
     let opened = options.write(true).create_new(true).open(&args.file);
@@ -30,7 +35,6 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
         }
         Err(error) => return Err(error).with_context(|| format!("cannot write {file}")),
     };
-    let text = starter(args.cloud).replace("CLUSTER_NAME", &args.name);
     let written = opened.write_all(text.as_bytes());
     written.with_context(|| format!("cannot write {file}"))?;
     if !cli.quiet {

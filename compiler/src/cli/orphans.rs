@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use gpuc::load::STDIN;
 use gpuc::lock::Lock;
 
@@ -30,6 +30,27 @@ pub(super) fn remembered(out: &Path, cluster: &Path, file: &str) -> Option<Strin
         return None;
     }
     relative(&real(cluster), &file)
+}
+
+/// Refuses to put a cluster's tree where another cluster of the same name has its own: the scripts there would turn to
+/// another account from one build to the next. A cluster that moved to another file is let through, for the file that
+/// it was in no longer has its name.
+pub(super) fn refuse_another(tree: &Path, name: &str, from: Option<&str>) -> Result<()> {
+    let lock = write::read_lock(tree).ok().flatten();
+    let Some(before) = lock.and_then(|lock| lock.from) else {
+        return Ok(());
+    };
+    let other = located(&real(tree).join(&before));
+    let still_has_it = fs::read_to_string(&other).is_ok_and(|text| text.contains(name));
+    if from.is_some_and(|from| from != before) && still_has_it {
+        bail!(
+            "{} was built from {}, which still has a cluster called {name}\n\
+             help: give one of the two another name; if the cluster has moved, remove it there, or build with `--force`",
+            tree.display(),
+            other.display()
+        );
+    }
+    Ok(())
 }
 
 /// Names the trees that have no input any more, or with `--prune` removes them.

@@ -197,8 +197,8 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let ours: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
     if !ours.is_empty() {
         notes.push(format!(
-            "gpuc-runtime serves {}. This version of it reads its configuration and does not serve GPUs yet: until it \
-             does, `devicePlugin: nvidia` or `cloud` puts another plugin in its place.",
+            "gpuc-runtime serves {}: it offers the GPUs, labels the nodes, watches and measures. No other device plugin, \
+             feature discovery or GPU exporter is wanted there.",
             names(&ours)
         ));
     }

@@ -22,7 +22,7 @@ fn runs_at_the_same_time_take_turns() {
         let children: Vec<_> = files
             .iter()
             .map(|file| {
-                let mut command = place.command(&["build", "-q", file]);
+                let mut command = place.command(&["build", "-q", "--force", file]);
                 command
                     .stderr(std::process::Stdio::piped())
                     .spawn()

@@ -101,3 +101,14 @@ fn it_is_printed_as_data_and_shows_where_a_default_comes_from() {
         ran.stderr
     );
 }
+
+#[test]
+fn the_file_is_printed_whatever_the_findings_look_like() {
+    let place = Place::with(GOOD);
+    let text = place.run(&["expand"]).ends_with(0).stdout;
+    assert!(text.contains("nodePools"), "{text}");
+    for format in ["json", "sarif", "github", "markdown"] {
+        let ran = place.run(&["expand", "--format", format]).ends_with(0);
+        assert_eq!(ran.stdout, text, "{format}");
+    }
+}

@@ -157,3 +157,30 @@ fn a_base_alone_gets_a_hint() {
     let ran = place.run(&["check", "top.yaml"]).ends_with(2);
     assert!(!ran.stdout.contains("if this is a base"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_pipe_is_read_as_a_file_is() {
+    let place = Place::with(GOOD);
+    let path = place.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    let writer = std::thread::spawn(move || std::fs::write(path, GOOD).unwrap());
+    let ran = place.run(&["check", "pipe"]).ends_with(0);
+    assert!(ran.stderr.contains("1 cluster checked"), "{}", ran.stderr);
+    writer.join().unwrap();
+    let ran = place.run(&["check", "/dev/zero"]).ends_with(2);
+    assert!(
+        ran.stdout.contains("16 MiB"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_starter_goes_to_standard_output_when_asked_to() {
+    let place = Place::empty();
+    let ran = place.run(&["init", "--cloud", "aws", "-"]).ends_with(0);
+    assert!(ran.stdout.contains("kind: GpuCluster"), "{}", ran.stdout);
+    assert!(place.files("").is_empty());
+}

@@ -139,3 +139,48 @@ fn a_link_in_place_of_a_clusters_folder_is_not_followed() {
         std::fs::remove_file(link).unwrap();
     }
 }
+
+#[test]
+fn a_cluster_of_the_same_name_does_not_take_the_others_tree() {
+    let place = Place::empty();
+    place.write("a/gpu-cluster.yaml", GOOD);
+    place.write("b/gpu-cluster.yaml", &GOOD.replace("lab", "office"));
+    place.run(&["build", "a", "-q"]).silent();
+    let built = place.files("clusters");
+    let ran = place.run(&["build", "b"]).ends_with(3);
+    for word in [
+        "a/gpu-cluster.yaml",
+        "help: give one of the two another name",
+    ] {
+        assert!(ran.stderr.contains(word), "{word}: {}", ran.stderr);
+    }
+    assert_eq!(place.files("clusters"), built);
+    // A cluster that has moved is no other cluster.
+    std::fs::rename(place.path("a"), place.path("c")).unwrap();
+    place.run(&["build", "c", "-q"]).silent();
+    place.run(&["build", "b", "-q", "--force"]).silent();
+}
+
+#[test]
+fn a_pool_that_left_is_said_to_stay_in_the_cloud() {
+    let two = GOOD.replace(
+        "cloud: {onPrem: {context: lab}}",
+        "cloud: {gcp: {project: my-project-1, location: us-central1-a, cluster: {existing: {}}}}",
+    );
+    let two = two.replace(", hosts: [node-1]", ", machine: e2-standard-4");
+    let two = two.replace("A30, perNode: 2}, hosts: [node-2]", "L4, perNode: 1}");
+    let place = Place::with(&two);
+    place.build();
+    let one: Vec<_> = two
+        .lines()
+        .filter(|line| !line.contains("name: gpu,"))
+        .collect();
+    let one = one.into_iter().filter(|line| !line.starts_with("stack"));
+    place.write("gpu-cluster.yaml", &one.collect::<Vec<_>>().join("\n"));
+    let ran = place.run(&["build"]).ends_with(0);
+    assert!(
+        ran.stderr.contains("note: cloud/pool-gpu.sh is gone"),
+        "{}",
+        ran.stderr
+    );
+}

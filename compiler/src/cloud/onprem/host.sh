@@ -7,6 +7,7 @@
 #
 #   --dry-run            show what would be done
 #   --allow-secure-boot  install kernel modules although Secure Boot may refuse them until their key is enrolled
+#   --any-host           go on although this host has none of the names that the pool's file gives
 #
 # It answers 0 when the host is ready, 1 when it stopped, and 3 when the host must be rebooted and this run once more.
 
@@ -14,12 +15,18 @@ set -euo pipefail
 
 dry_run=no
 allow_secure_boot=no
+any_host=no
 for argument in "$@"; do
   case $argument in
     --dry-run) dry_run=yes ;;
     --allow-secure-boot) allow_secure_boot=yes ;;
+    --any-host) any_host=yes ;;
+    -h | --help)
+      echo "usage: $0 [--dry-run] [--allow-secure-boot] [--any-host]"
+      exit 0
+      ;;
     *)
-      echo "usage: $0 [--dry-run] [--allow-secure-boot]" >&2
+      echo "usage: $0 [--dry-run] [--allow-secure-boot] [--any-host]" >&2
       exit 64
       ;;
   esac
@@ -136,7 +143,14 @@ check_host() {
   if [ "$packages" = rpm ]; then
     command -v curl >/dev/null || stop "this host has no curl"
   fi
-  is_host_of_pool || warn "this host, $(hostname), is none of the pool's: ${hosts[*]}"
+  if ! is_host_of_pool; then
+    local stranger
+    stranger="this host, $(hostname), is none of the pool's: ${hosts[*]}"
+    if [ "$dry_run" = no ] && [ "$any_host" = no ]; then
+      stop "$stranger; where the pool's hosts have other names among themselves, add --any-host"
+    fi
+    warn "$stranger"
+  fi
 }
 
 # A node's name is usually the host's, short or full. A pool that was made by hand names no hosts.
