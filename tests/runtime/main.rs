@@ -8,6 +8,7 @@
 mod cdi;
 mod command;
 mod container;
+mod daemon;
 mod documents;
 mod exposition;
 #[path = "../support/fake_driver.rs"]

@@ -27,11 +27,14 @@ type Script = Result<(Vec<u32>, Vec<Result<NvmlEvent, NvmlError>>), NvmlError>;
 struct Driver {
     scripts: Mutex<VecDeque<Script>>,
     subscriptions: AtomicUsize,
+    /// Whether a wait in which nothing happens fails at its end.
+    late_failure: bool,
 }
 
 struct Subscription {
     unwatched: Vec<(u32, NvmlError)>,
     answers: VecDeque<Result<NvmlEvent, NvmlError>>,
+    late_failure: bool,
 }
 
 fn broken() -> NvmlError {
@@ -72,6 +75,7 @@ impl Nvml for Driver {
         Ok(Box::new(Subscription {
             unwatched: unwatched.collect(),
             answers: answers.into(),
+            late_failure: self.late_failure,
         }))
     }
 }
@@ -85,6 +89,9 @@ impl Watch for Subscription {
             return answer.map(Some);
         }
         thread::sleep(timeout);
+        if self.late_failure {
+            return Err(broken());
+        }
         Ok(None)
     }
 }
@@ -186,4 +193,19 @@ fn the_thread_ends_when_nobody_listens() {
         assert!(start.elapsed() < PATIENCE, "it lives on");
         thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// A watcher that was given up speaks for nobody: its successor is at work already.
+#[test]
+fn a_watcher_that_was_given_up_reports_no_failure() {
+    let driver = Arc::new(Driver {
+        late_failure: true,
+        ..Driver::default()
+    });
+    let (sender, mut receiver) = unbounded_channel();
+    let nvml: Arc<dyn Nvml> = driver;
+    let handle = spawn_with(nvml, sender, Duration::from_millis(200)).expect("there is room");
+    assert_eq!(next(&mut receiver), started());
+    handle.join();
+    assert!(receiver.try_recv().is_err());
 }

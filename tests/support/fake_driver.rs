@@ -49,6 +49,11 @@ impl FakeDriver {
         self.root.path()
     }
 
+    /// The library's file.
+    pub(crate) fn library(&self) -> PathBuf {
+        self.root.path().join(LIBRARY)
+    }
+
     /// The file that describes the machine, for programs that load the library from elsewhere (`GPUC_FAKE_NVML`).
     pub(crate) fn state_file(&self) -> PathBuf {
         self.root.path().join(format!("{LIBRARY}.state"))
@@ -76,6 +81,12 @@ impl FakeDriver {
         self.events += 1;
         let key = format!("event.{}", self.events);
         self.set(&key, text);
+    }
+
+    /// What has happened is told: nobody needs to read it again.
+    pub(crate) fn forget_events(&mut self) {
+        self.state.retain(|key, _| !key.starts_with("event."));
+        self.write();
     }
 
     /// What calls have changed is gone: MIG layouts do not survive this.

@@ -59,6 +59,8 @@ fn log(cli: &Cli) -> Result<()> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // A log that cannot be written would be reported on the same standard error, by a panic.
+        .log_internal_errors(false)
         .with_ansi(std::env::var_os("NO_COLOR").is_none() && is_terminal());
     match cli.log_format {
         LogFormat::Text => builder.init(),

@@ -22,7 +22,7 @@ use gpuc_schema::node_config::{NodeConfig, NodeSharing};
 use crate::nvml::{DriverInfo, GpuInfo, NvmlError, SliceInfo};
 
 /// What a node has.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inventory {
     /// The driver.
     pub driver: DriverInfo,

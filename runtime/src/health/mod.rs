@@ -113,6 +113,9 @@ impl Health {
 
     /// Takes a new policy. What is ill stays so until it answers well after the new time of quiet.
     pub fn set_policy(&mut self, policy: Policy) {
+        if !policy.watches() {
+            self.monitoring = Monitoring::Off;
+        }
         self.policy = policy;
     }
 

@@ -87,7 +87,7 @@ pub enum NvmlEventKind {
 }
 
 /// The versions of a driver.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DriverInfo {
     /// `570.86.15`.

@@ -120,6 +120,10 @@ fn run(nvml: &dyn Nvml, sender: &UnboundedSender<WatchReport>, stop: &Stop, wait
             },
             Err(error) => error,
         };
+        // Another watcher may be at work by now, which does not fail.
+        if stop.is_wanted() {
+            return;
+        }
         if sender.send(WatchReport::Failed(error)).is_err() {
             return;
         }

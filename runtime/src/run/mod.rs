@@ -27,7 +27,7 @@ use crate::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
 use crate::host::HostFiles;
 use crate::metrics::Plugin;
 use crate::mps;
-use crate::nvml::{DriverInfo, Late, Nvml, NvmlError, NvmlErrorKind, watcher};
+use crate::nvml::{Late, Nvml, NvmlError, NvmlErrorKind, watcher};
 use crate::plugin::PluginEvent;
 use crate::state::State;
 
@@ -75,11 +75,15 @@ pub struct Daemon {
     files: Arc<HostFiles>,
     health: Health,
     begin: Instant,
-    /// When the driver is to be opened, and how long is waited after the next failure.
-    opening: Option<(Instant, Duration)>,
+    /// When the driver is to be opened.
+    opening: Option<Instant>,
+    /// How long is waited before it is opened anew; longer each time until the GPUs could be read.
+    patience: Duration,
     scanning: bool,
     scan_at: Option<Instant>,
     failures: u32,
+    /// What happened to GPUs before they were first read: the driver is watched from the start on.
+    early: Vec<WatchReport>,
     mps_ready: bool,
     mps_at: Option<Instant>,
 }
@@ -107,13 +111,15 @@ impl Daemon {
             status: Status::default(),
             nvml: None,
             watcher: None,
-            inventory: Arc::new(empty()),
+            inventory: Arc::default(),
             files: Arc::default(),
             begin: now,
-            opening: Some((now, PATIENCE.0)),
+            opening: Some(now),
+            patience: PATIENCE.0,
             scanning: false,
             scan_at: None,
             failures: 0,
+            early: Vec::new(),
             mps_ready: false,
             mps_at: None,
             config: Arc::new(config),
@@ -126,7 +132,7 @@ impl Daemon {
     pub fn nothing(config: &NodeConfig) -> Arc<State> {
         Arc::new(State {
             config: Arc::new(config.clone()),
-            inventory: Arc::new(empty()),
+            inventory: Arc::default(),
             files: Arc::default(),
             offers: Vec::new(),
             unwell: BTreeMap::new(),
@@ -159,15 +165,10 @@ impl Daemon {
             Event::Opened(Err(error)) => self.not_opened(&error),
             Event::Scanned(Ok((inventory, files))) => self.scanned(inventory, files),
             Event::Scanned(Err(error)) => self.not_scanned(&error),
-            Event::Watch(report) => {
-                if let WatchReport::Failed(error) = &report {
-                    warn!("GPUs are offered and not watched: {error}");
-                }
-                let event = HealthEvent::Watch(report);
-                self.outlets.metrics.happened(&self.inventory, &event);
-                let reaction = self.health.apply(&self.inventory, &event, self.now());
-                self.follow(reaction);
+            Event::Watch(report @ WatchReport::Event(_)) if self.status.scans == 0 => {
+                self.early.push(report);
             }
+            Event::Watch(report) => self.watched(report),
             Event::Probed(gpu, answer) => {
                 let now = self.now();
                 let reaction = self.health.probed(&self.inventory, gpu, answer, now);
@@ -190,12 +191,20 @@ impl Daemon {
         }
     }
 
+    fn watched(&mut self, report: WatchReport) {
+        if let WatchReport::Failed(error) = &report {
+            warn!("GPUs are offered and not watched: {error}");
+        }
+        let event = HealthEvent::Watch(report);
+        self.outlets.metrics.happened(&self.inventory, &event);
+        let reaction = self.health.apply(&self.inventory, &event, self.now());
+        self.follow(reaction);
+    }
+
     fn opened(&mut self, nvml: Arc<dyn Nvml>) {
         self.opening = None;
         self.failures = 0;
         info!("the driver is there");
-        self.status.driver_trouble = None;
-        self.tell_status();
         self.outlets.driver.set(Some(Arc::clone(&nvml)));
         self.nvml = Some(nvml);
         self.watch_driver();
@@ -203,8 +212,7 @@ impl Daemon {
     }
 
     fn not_opened(&mut self, error: &NvmlError) {
-        let patience = self.opening.map_or(PATIENCE.0, |(_, patience)| patience);
-        self.opening = Some((Instant::now() + patience, (patience * 2).min(PATIENCE.1)));
+        self.open_later();
         let trouble = Some(error.to_string());
         if self.status.driver_trouble == trouble {
             debug!("still: {error}");
@@ -215,13 +223,21 @@ impl Daemon {
         }
     }
 
+    fn open_later(&mut self) {
+        self.opening = Some(Instant::now() + self.patience);
+        self.patience = (self.patience * 2).min(PATIENCE.1);
+    }
+
     fn scanned(&mut self, inventory: Inventory, files: HostFiles) {
         self.scanning = false;
         self.failures = 0;
+        self.patience = PATIENCE.0;
+        // A driver that can be opened is trusted once it answers.
+        let is_back = self.status.driver_trouble.take().is_some();
         self.outlets.metrics.rescanned(true);
         self.status.scans += 1;
         self.scan_at.get_or_insert(Instant::now() + RESCAN);
-        let is_news = inventory != *self.inventory || files != *self.files;
+        let is_news = is_back || inventory != *self.inventory || files != *self.files;
         self.inventory = Arc::new(inventory);
         self.files = Arc::new(files);
         let now = self.now();
@@ -242,6 +258,9 @@ impl Daemon {
         // A driver that is back may have brought the same GPUs back: they are well again all the same.
         self.publish();
         self.follow(reaction);
+        for report in std::mem::take(&mut self.early) {
+            self.watched(report);
+        }
     }
 
     /// The driver as a whole did not answer. What is offered stays until that was so several times: then the driver was
@@ -254,18 +273,22 @@ impl Daemon {
         self.status.failed_scans += 1;
         warn!("the GPUs cannot be read: {error}");
         self.tell_status();
-        if self.failures < LOST_AFTER {
+        // One that was lost and does not answer now either is still lost.
+        if self.failures < LOST_AFTER && self.status.driver_trouble.is_none() {
             self.scan_at = Some(Instant::now() + PATIENCE.0 * (1 << self.failures));
             return;
         }
-        self.watcher = None;
         self.nvml = None;
         self.outlets.driver.set(None);
         self.scan_at = None;
-        self.opening = Some((Instant::now(), PATIENCE.0));
+        self.open_later();
         self.status.driver_trouble = Some(error.to_string());
         self.tell_status();
         self.publish();
+        if self.watcher.take().is_some() {
+            // What happens from now on is not seen: it is asked after when somebody watches again.
+            self.watched(WatchReport::Failed(error.clone()));
+        }
     }
 
     fn configured(&mut self, config: NodeConfig) {
@@ -283,6 +306,10 @@ impl Daemon {
         self.tell_status();
         if self.health.policy().watches() != watched {
             self.watch_driver();
+            let monitoring = self.health.monitoring();
+            self.outlets
+                .metrics
+                .reacted(&Reaction::default(), monitoring);
         }
         self.look_for_mps();
         self.publish();
@@ -355,12 +382,11 @@ impl Daemon {
             files: Arc::clone(&self.files),
             unwell,
         };
-        if state == **self.outlets.state.borrow() {
-            return;
-        }
-        // A container that is told of a device must find it in the spec.
+        // A container that is told of a device must find it in the spec, though others may have removed that.
         self.opener.write_specs(&state);
-        self.outlets.state.send_replace(Arc::new(state));
+        if state != **self.outlets.state.borrow() {
+            self.outlets.state.send_replace(Arc::new(state));
+        }
     }
 
     fn tell_status(&self) {
@@ -376,10 +402,8 @@ impl Daemon {
 
     fn do_what_is_due(&mut self) {
         let now = Instant::now();
-        if self.opening.is_some_and(|(at, _)| at <= now) {
-            // Until the answer is there, nothing more is due.
-            let patience = self.opening.map_or(PATIENCE.0, |(_, patience)| patience);
-            self.opening = Some((now + Duration::from_hours(1), patience));
+        if self.opening.is_some_and(|at| at <= now) {
+            self.opening = None;
             self.opener.open(&self.events);
         }
         if self.scan_at.is_some_and(|at| at <= now) && !self.scanning {
@@ -417,8 +441,7 @@ impl Daemon {
         let probe = self.health.next_probe();
         let probe = probe.map(|at| self.begin + Duration::from_millis(at));
         let scan = self.scan_at.filter(|_| !self.scanning);
-        let opening = self.opening.map(|(at, _)| at);
-        [probe, scan, opening, self.mps_at]
+        [probe, scan, self.opening, self.mps_at]
             .into_iter()
             .flatten()
             .min()
@@ -464,17 +487,6 @@ fn policy(config: &NodeConfig, (disable, enable): &(Option<String>, Option<Strin
         warn!("`{word}` in DP_DISABLE_HEALTHCHECKS or DP_ENABLE_HEALTHCHECKS is no XID");
     }
     policy
-}
-
-fn empty() -> Inventory {
-    Inventory {
-        driver: DriverInfo {
-            version: String::new(),
-            cuda: (0, 0),
-        },
-        gpus: Vec::new(),
-        topology: device::Topology::default(),
-    }
 }
 
 async fn until(due: Option<Instant>) {

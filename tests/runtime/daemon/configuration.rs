@@ -1,0 +1,125 @@
+//! A configuration that changes under the running daemon.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use super::{GPU, H100, Node, settle};
+
+fn shares(replicas: u32) -> Value {
+    json!({"timeSlicing": {"replicas": replicas, "rename": false}})
+}
+
+#[tokio::test]
+async fn a_bad_configuration_is_kept_out_and_a_good_one_is_taken() {
+    let mut node = Node::new(H100);
+    node.config["sharing"] = shares(4);
+    node.configure();
+    node.meet().await;
+    node.offers(GPU, 32, 32).await;
+    for bad in [
+        "{",
+        "",
+        r#"{"kind": "Other"}"#,
+        &node.config.to_string().replace("pool", "poool"),
+    ] {
+        node.configure_with(bad);
+        settle().await;
+    }
+    node.says("the last good one stays").await;
+    let metrics = node.metrics().await;
+    assert_eq!(
+        metrics.with("gpuc_config_last_reload_successful", &[]),
+        [0.0]
+    );
+    assert_eq!(
+        metrics.with("gpuc_config_reload_failures_total", &[]),
+        [4.0]
+    );
+    node.is_ready().await;
+    node.offers(GPU, 32, 32).await;
+    node.allocate(GPU, &["GPU-3::3"]).await.unwrap();
+
+    node.config["sharing"] = shares(8);
+    node.configure();
+    node.offers(GPU, 64, 64).await;
+    node.allocate(GPU, &["GPU-3::7"]).await.unwrap();
+    let metrics = node.metrics().await;
+    assert_eq!(
+        metrics.with("gpuc_config_last_reload_successful", &[]),
+        [1.0]
+    );
+    assert_eq!(metrics.with("gpuc_config_generation", &[]), [2.0]);
+    let seen = node.kubelet.seen();
+    assert_eq!(
+        seen.registrations.len(),
+        1,
+        "it was told, not registered anew"
+    );
+}
+
+/// A good text that comes back after a bad one is the one in use: nothing is wrong any more.
+#[tokio::test]
+async fn going_back_to_the_configuration_in_use_ends_the_trouble() {
+    let node = Node::running(H100).await;
+    node.configure_with("{");
+    node.says("the last good one stays").await;
+    node.configure();
+    settle().await;
+    let metrics = node.metrics().await;
+    assert_eq!(
+        metrics.with("gpuc_config_last_reload_successful", &[]),
+        [1.0]
+    );
+}
+
+#[tokio::test]
+async fn a_new_name_moves_the_shares_to_another_resource() {
+    let mut node = Node::running(H100).await;
+    node.config["sharing"] = json!({"timeSlicing": {"replicas": 2, "rename": true}});
+    node.configure();
+    node.kubelet.met("nvidia.com/gpu.shared").await;
+    node.offers("nvidia.com/gpu.shared", 16, 16).await;
+    node.offers(GPU, 0, 0).await;
+    node.is_ready().await;
+}
+
+/// The kubelet moves a link from one folder to the next when a ConfigMap changes.
+#[tokio::test]
+async fn a_config_map_that_changes_is_taken() {
+    let mut node = Node::new(H100);
+    let publish = |node: &Node, version: &str| {
+        fs::create_dir(node.path("etc").join(version)).unwrap();
+        let file = node.path("etc").join(version).join("node.json");
+        fs::write(file, node.config.to_string()).unwrap();
+        symlink(version, node.path("etc/..data_tmp")).unwrap();
+        fs::rename(node.path("etc/..data_tmp"), node.path("etc/..data")).unwrap();
+    };
+    fs::remove_file(node.path("etc/node.json")).unwrap();
+    node.config["sharing"] = shares(4);
+    publish(&node, "..1");
+    symlink("..data/node.json", node.path("etc/node.json")).unwrap();
+    node.meet().await;
+    node.offers(GPU, 32, 32).await;
+    for (version, replicas) in [("..2", 8), ("..3", 2)] {
+        node.config["sharing"] = shares(replicas);
+        publish(&node, version);
+        let count = 8 * replicas as usize;
+        node.offers(GPU, count, count).await;
+    }
+}
+
+#[tokio::test]
+async fn a_shorter_quiet_time_holds_for_what_is_ill() {
+    let mut node = Node::new(H100);
+    node.config["health"] = json!({"watch": true, "quietSeconds": 3600});
+    node.configure();
+    node.meet().await;
+    node.listens().await;
+    node.driver.event("3 xid 94");
+    node.offers(GPU, 8, 7).await;
+    node.config["health"] = json!({"watch": true, "quietSeconds": 1});
+    node.configure();
+    node.offers(GPU, 8, 8).await;
+}

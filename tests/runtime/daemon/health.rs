@@ -1,0 +1,185 @@
+//! GPUs that fall ill and get well, as the kubelet sees them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{GPU, H100, Node, settle};
+
+#[tokio::test]
+async fn an_error_of_an_application_counts_for_nothing() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    node.driver.event("3 xid 31");
+    node.driver.event("4 xid 94");
+    // The second came after the first.
+    let seen = node.offers(GPU, 8, 7).await;
+    assert!(!seen.healthy().contains(&"GPU-4"), "{seen:?}");
+}
+
+/// A restart of the kubelet makes NVIDIA's plugin forget everything that is ill.
+#[tokio::test]
+async fn an_ill_gpu_stays_ill_when_the_kubelet_restarts() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    node.driver.set("gpu.3.recovery_action", "2");
+    node.driver.event("3 xid 79");
+    node.offers(GPU, 8, 7).await;
+    for _ in 0..3 {
+        node.kubelet.restart().await;
+        let met = node.kubelet.met(GPU).await;
+        assert_eq!(met.devices.len(), 8);
+        assert!(!met.healthy().contains(&"GPU-3"), "{met:?}");
+    }
+    node.signal("HUP");
+    settle().await;
+    let seen = node.kubelet.seen().resource(GPU);
+    assert_eq!(seen.healthy().len(), 7, "{seen:?}");
+}
+
+#[tokio::test]
+async fn an_error_while_the_kubelet_is_away_is_not_lost() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    node.kubelet.stop().await;
+    node.driver.set("gpu.3.recovery_action", "2");
+    node.driver.event("3 xid 79");
+    node.says("GPU-3 is not well").await;
+    node.kubelet.start().await;
+    let met = node.kubelet.met(GPU).await;
+    assert_eq!((met.devices.len(), met.healthy().len()), (8, 7));
+}
+
+/// NVIDIA's plugin marks one of the ten.
+#[tokio::test]
+async fn an_error_marks_every_share_of_a_gpu() {
+    let mut node = Node::new(H100);
+    node.config["sharing"] = json!({"timeSlicing": {"replicas": 10, "rename": false}});
+    node.configure();
+    node.meet().await;
+    node.listens().await;
+    node.offers(GPU, 80, 80).await;
+    node.driver.set("gpu.3.recovery_action", "2");
+    node.driver.event("3 xid 79");
+    let seen = node.offers(GPU, 80, 70).await;
+    assert!(!seen.healthy().iter().any(|id| id.starts_with("GPU-3")));
+    let refused = node.allocate(GPU, &["GPU-3::4"]).await.unwrap_err();
+    assert!(refused.message().contains("GPU-3::4"), "{refused}");
+}
+
+#[tokio::test]
+async fn what_is_ill_is_refused_by_name_and_with_the_reason() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    node.driver.set("gpu.3.recovery_action", "2");
+    node.driver.event("3 xid 79");
+    node.offers(GPU, 8, 7).await;
+    let refused = node.allocate(GPU, &["GPU-2", "GPU-3"]).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::FailedPrecondition);
+    let message = refused.message();
+    assert!(
+        message.contains("GPU-3") && message.contains("Xid 79"),
+        "{message}"
+    );
+    assert!(!message.contains("GPU-2"), "{message}");
+    let metrics = node.metrics().await;
+    let labels = [("resource", GPU), ("reason", "unwell")];
+    assert_eq!(
+        metrics.with("gpuc_allocation_refusals_total", &labels),
+        [1.0]
+    );
+}
+
+/// Nothing ever recovers with NVIDIA's plugin.
+#[tokio::test]
+async fn a_gpu_is_well_again_after_the_quiet_time_when_nothing_is_left_to_do() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    let begin = Instant::now();
+    node.driver.event("3 xid 79");
+    node.offers(GPU, 8, 7).await;
+    node.offers(GPU, 8, 8).await;
+    assert!(
+        begin.elapsed() >= Duration::from_secs(1),
+        "it was not quiet for a second"
+    );
+    node.allocate(GPU, &["GPU-3"]).await.unwrap();
+    let metrics = node.metrics().await;
+    for to in ["unwell", "well"] {
+        let labels = [("device", "GPU-3"), ("to", to)];
+        assert_eq!(
+            metrics.with("gpuc_health_transitions_total", &labels),
+            [1.0]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_gpu_is_not_well_while_the_driver_wants_a_restart_of_the_node() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    node.driver.set("gpu.3.recovery_action", "2");
+    node.driver.event("3 xid 79");
+    node.offers(GPU, 8, 7).await;
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
+    let refused = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
+    assert!(
+        refused.message().contains("restart of the node"),
+        "{refused}"
+    );
+    node.driver.set("gpu.3.recovery_action", "0");
+    node.offers(GPU, 8, 8).await;
+}
+
+#[tokio::test]
+async fn checks_that_are_switched_off_are_off() {
+    let mut node = Node::new(H100);
+    node.variables = vec![("DP_DISABLE_HEALTHCHECKS", "79")];
+    node.meet().await;
+    node.listens().await;
+    node.driver.event("3 xid 79");
+    node.driver.event("4 xid 48");
+    let seen = node.offers(GPU, 8, 7).await;
+    assert!(!seen.healthy().contains(&"GPU-4"), "{seen:?}");
+
+    let mut node = Node::new(H100);
+    node.variables = vec![("DP_DISABLE_HEALTHCHECKS", "all")];
+    node.meet().await;
+    settle().await;
+    assert_eq!(node.driver.calls("nvmlEventSetWait_v2"), 0);
+}
+
+/// The GPUs are watched before they are known: what happens in between counts.
+#[tokio::test]
+async fn an_error_before_the_gpus_are_known_is_not_lost() {
+    let mut node = Node::new(H100);
+    node.driver.set("gpu.recovery_action", "none");
+    node.driver.set("latency_us.nvmlDeviceGetName", "50000");
+    node.kubelet.start().await;
+    node.start();
+    node.listens().await;
+    node.driver.event("3 xid 79");
+    let seen = node.offers(GPU, 8, 7).await;
+    assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
+    settle().await;
+    assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
+}
+
+#[tokio::test]
+async fn whether_anybody_watches_is_told() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
+    node.config["health"] = json!({"watch": false});
+    node.configure();
+    node.says("the configuration changed").await;
+    settle().await;
+    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [0.0]);
+    node.config["health"] = json!({"watch": true, "quietSeconds": 1});
+    node.configure();
+    settle().await;
+    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
+    node.driver.event("3 xid 94");
+    node.offers(GPU, 8, 7).await;
+}

@@ -1,0 +1,108 @@
+//! What Prometheus and probes are told by the running daemon.
+
+use super::{GPU, H100, Node};
+use crate::simulated_kubelet::pod_resources;
+
+#[tokio::test]
+async fn gpus_are_measured_under_the_names_that_dashboards_know_and_with_their_pods() {
+    let mut node = Node::new(H100);
+    let pods = vec![pod_resources::pod(
+        "trainer",
+        "main",
+        GPU,
+        &["GPU-1", "GPU-2"],
+    )];
+    let kubelet = pod_resources::serve(&node.path("pod-resources.sock"), pods);
+    node.driver.set("gpu.1.temperature", "61");
+    node.driver.set("gpu.1.utilization", "93");
+    node.meet().await;
+    let metrics = node.metrics().await;
+    let held = [
+        ("UUID", "GPU-1"),
+        ("gpu", "1"),
+        ("pod", "trainer"),
+        ("container", "main"),
+    ];
+    assert_eq!(metrics.with("DCGM_FI_DEV_GPU_TEMP", &held), [61.0]);
+    assert_eq!(metrics.with("DCGM_FI_DEV_GPU_UTIL", &held), [93.0]);
+    for name in [
+        "DCGM_FI_DEV_FB_USED",
+        "DCGM_FI_DEV_POWER_USAGE",
+        "DCGM_FI_DEV_SM_CLOCK",
+    ] {
+        assert_eq!(metrics.all(name).len(), 8, "{name}");
+    }
+    let free = metrics.all("DCGM_FI_DEV_GPU_TEMP");
+    let held = free
+        .iter()
+        .filter(|(labels, _)| labels.get("pod").is_some_and(|it| !it.is_empty()));
+    assert_eq!(held.count(), 2);
+    kubelet.abort();
+}
+
+#[tokio::test]
+async fn counters_move() {
+    let mut node = Node::running(H100).await;
+    node.listens().await;
+    node.allocate(GPU, &["GPU-0"]).await.unwrap();
+    node.allocate(GPU, &["GPU-9"]).await.unwrap_err();
+    node.prefer(GPU, &["GPU-0", "GPU-1"], 1).await;
+    node.driver.set("gpu.3.recovery_action", "2");
+    node.driver.event("3 xid 79");
+    node.offers(GPU, 8, 7).await;
+    let metrics = node.metrics().await;
+    for (name, labels, wanted) in [
+        ("gpuc_allocations_total", &[("resource", GPU)][..], 1.0),
+        (
+            "gpuc_allocation_refusals_total",
+            &[("reason", "unknown")],
+            1.0,
+        ),
+        ("gpuc_allocate_duration_seconds_count", &[], 2.0),
+        ("gpuc_preferred_allocation_duration_seconds_count", &[], 1.0),
+        (
+            "gpuc_xid_errors_total",
+            &[("gpu", "GPU-3"), ("xid", "79")],
+            1.0,
+        ),
+        (
+            "gpuc_devices",
+            &[("resource", GPU), ("health", "healthy")],
+            7.0,
+        ),
+        (
+            "gpuc_devices",
+            &[("resource", GPU), ("health", "unhealthy")],
+            1.0,
+        ),
+        ("gpuc_registrations_total", &[("resource", GPU)], 1.0),
+        ("gpuc_monitoring_up", &[], 1.0),
+        ("DCGM_FI_DEV_XID_ERRORS", &[("UUID", "GPU-3")], 79.0),
+    ] {
+        assert_eq!(metrics.with(name, labels), [wanted], "{name} {labels:?}");
+    }
+}
+
+/// Whoever has the port may leave again; GPUs are served meanwhile.
+#[tokio::test]
+async fn a_port_that_is_taken_keeps_no_gpu_from_serving() {
+    let mut node = Node::new(H100);
+    let taker = std::net::TcpListener::bind(node.address).unwrap();
+    node.kubelet.start().await;
+    node.start();
+    node.offers(GPU, 8, 8).await;
+    node.allocate(GPU, &["GPU-0"]).await.unwrap();
+    node.says("no metrics and no probes").await;
+    drop(taker);
+    node.is_ready().await;
+}
+
+#[tokio::test]
+async fn a_node_without_gpus_lives_and_is_not_ready() {
+    let mut node = Node::new("gpus = 0");
+    node.kubelet.start().await;
+    node.start();
+    node.answers("/readyz", 503, "nothing to offer").await;
+    node.answers("/healthz", 200, "ok").await;
+    assert_eq!(node.kubelet.seen().registrations.len(), 0);
+}

@@ -1,0 +1,98 @@
+//! The kubelet comes, goes and comes back; containers are told of specs that are there.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{GPU, H100, Node, settle};
+
+/// NVIDIA's plugin registers twice here, a second late (bottlerocket-os/bottlerocket#4250).
+#[tokio::test]
+async fn a_kubelet_that_starts_after_the_daemon_is_met_once() {
+    let mut node = Node::new(H100);
+    node.start();
+    node.answers(
+        "/readyz",
+        503,
+        "the kubelet does not know of nvidia.com/gpu",
+    )
+    .await;
+    node.kubelet.start().await;
+    node.kubelet.met(GPU).await;
+    node.is_ready().await;
+    settle().await;
+    let seen = node.kubelet.seen();
+    assert_eq!(seen.registrations.len(), 1);
+    assert_eq!(seen.resource(GPU).ended, 0);
+}
+
+#[tokio::test]
+async fn a_kubelet_that_wipes_its_folder_is_met_again() {
+    let mut node = Node::running(H100).await;
+    node.kubelet.stop().await;
+    fs::remove_dir_all(node.path("device-plugins")).unwrap();
+    node.kubelet.start().await;
+    let met = node.kubelet.met(GPU).await;
+    assert_eq!(met.healthy().len(), 8);
+    assert_eq!(
+        node.metrics()
+            .await
+            .with("gpuc_registrations_total", &[("resource", GPU)]),
+        [2.0]
+    );
+}
+
+fn cdi(node: &mut Node) {
+    let folder = node.path("cdi");
+    node.config["devices"] = json!({"cdi": {"specDir": folder}});
+    node.configure();
+}
+
+fn devices(text: &str) -> Vec<String> {
+    let spec: Value = serde_json::from_str(text).unwrap();
+    let devices = spec["devices"].as_array().unwrap().iter();
+    devices
+        .map(|it| it["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// A container that is told of a device finds it in the spec.
+#[tokio::test]
+async fn specs_are_written_before_anything_is_offered() {
+    let mut node = Node::new(H100);
+    cdi(&mut node);
+    fs::create_dir(node.path("cdi")).unwrap();
+    let stale = node.path("cdi/k8s.device-plugin.nvidia.com-gds.json");
+    fs::write(&stale, "{}").unwrap();
+    let foreign = node.path("cdi/other.json");
+    fs::write(&foreign, "{}").unwrap();
+    let file = node.path("cdi/k8s.device-plugin.nvidia.com-gpu.json");
+    node.kubelet.start().await;
+    node.start();
+    let met = node.kubelet.met(GPU).await;
+    let spec = fs::read_to_string(&file).expect("it was there before the kubelet knew");
+    let names = devices(&spec);
+    for id in met.healthy() {
+        assert!(names.iter().any(|name| name == id), "{id}: {names:?}");
+    }
+    assert!(!stale.exists() && foreign.exists());
+    let granted = node.allocate(GPU, &["GPU-3"]).await.unwrap();
+    let names: Vec<_> = granted
+        .cdi_devices
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(names, ["k8s.device-plugin.nvidia.com/gpu=GPU-3"]);
+}
+
+/// The folder of specs is emptied by a start of the node's container runtime, or by hand.
+#[tokio::test]
+async fn a_spec_that_is_taken_away_is_written_again() {
+    let mut node = Node::new(H100);
+    cdi(&mut node);
+    node.meet().await;
+    let file = node.path("cdi/k8s.device-plugin.nvidia.com-gpu.json");
+    fs::remove_file(&file).unwrap();
+    node.signal("HUP");
+    node.until("the spec", |_| file.exists()).await;
+}

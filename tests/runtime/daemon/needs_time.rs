@@ -1,0 +1,143 @@
+//! Nothing grows: memory, threads and open files after a long life are those of a short one.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use gpuc_runtime::kubelet::api::v1beta1::{AllocateRequest, ContainerAllocateRequest};
+
+use super::{GPU, H100, Node, owned};
+
+/// What a process has.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    /// `VmRSS`.
+    kib: u64,
+    threads: u64,
+    files: usize,
+}
+
+impl Size {
+    fn of(process: u32) -> Self {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let number = |key: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(key));
+            let number = line.unwrap().split_whitespace().next().unwrap();
+            number.parse().unwrap()
+        };
+        Self {
+            kib: number("VmRSS:"),
+            threads: number("Threads:"),
+            files: fs::read_dir(format!("/proc/{process}/fd")).unwrap().count(),
+        }
+    }
+
+    /// Waits for what ends by itself: threads that nobody needs any more, connections that were closed.
+    async fn at_rest(node: &Node) -> Self {
+        tokio::time::sleep(Duration::from_secs(12)).await;
+        Self::of(node.id())
+    }
+
+    /// A page here or there is no leak; a byte for each of what was done would be.
+    #[expect(clippy::print_stdout, reason = "who runs this wants the numbers")]
+    fn is_no_more_than(self, before: Self, what: &str, took: Duration) {
+        println!("{what} in {took:?}: {before:?}, then {self:?}");
+        assert!(self.kib <= before.kib + 1_024, "{what}: memory grows");
+        // The look at the GPUs that comes each minute has a thread of its own for ten seconds.
+        assert!(self.threads <= before.threads + 1, "{what}: threads grow");
+        assert!(self.files <= before.files, "{what}: open files grow");
+    }
+}
+
+async fn allocate(node: &Node, times: usize) {
+    let mut plugin = node.kubelet.plugin(GPU).await;
+    for count in 0..times {
+        let id = format!("GPU-{}", count % 8);
+        let request = AllocateRequest {
+            container_requests: vec![ContainerAllocateRequest {
+                devices_ids: owned(&[&id]),
+            }],
+        };
+        plugin.allocate(request).await.unwrap();
+    }
+}
+
+async fn restart(node: &mut Node, times: usize) {
+    for _ in 0..times {
+        node.kubelet.restart().await;
+        node.kubelet.met(GPU).await;
+    }
+}
+
+/// Each GPU falls ill and gets well so many times, as the driver says.
+async fn fall_ill_and_recover(node: &mut Node, times: usize) {
+    for _ in 0..times {
+        node.driver.set("gpu.recovery_action", "1");
+        for gpu in 0..8 {
+            node.driver.event(&format!("{gpu} xid 94"));
+        }
+        node.offers(GPU, 8, 0).await;
+        node.driver.set("gpu.recovery_action", "0");
+        for gpu in 0..8 {
+            node.driver.event(&format!("{gpu} recovery"));
+        }
+        node.offers(GPU, 8, 8).await;
+        // They are read on the daemon's memory.
+        node.driver.forget_events();
+    }
+}
+
+#[tokio::test]
+#[ignore = "takes minutes"]
+async fn two_hundred_thousand_allocations_leave_nothing_behind() {
+    let node = Node::running(H100).await;
+    allocate(&node, 5_000).await;
+    let before = Size::at_rest(&node).await;
+    let begin = Instant::now();
+    allocate(&node, 200_000).await;
+    let took = begin.elapsed();
+    Size::at_rest(&node)
+        .await
+        .is_no_more_than(before, "200,000 allocations", took);
+}
+
+#[tokio::test]
+#[ignore = "takes minutes"]
+async fn a_thousand_restarts_of_the_kubelet_leave_nothing_behind() {
+    let mut node = Node::running(H100).await;
+    restart(&mut node, 50).await;
+    let before = Size::at_rest(&node).await;
+    let begin = Instant::now();
+    restart(&mut node, 1_000).await;
+    let took = begin.elapsed();
+    Size::at_rest(&node)
+        .await
+        .is_no_more_than(before, "1,000 restarts", took);
+    let seen = node.kubelet.seen();
+    assert_eq!(
+        seen.registrations.len(),
+        1 + 50 + 1_000,
+        "each was met once"
+    );
+}
+
+/// With no time of quiet, since that doubles with every relapse within a day.
+#[tokio::test]
+#[ignore = "takes minutes"]
+async fn a_thousand_illnesses_leave_nothing_behind() {
+    let mut node = Node::new(H100);
+    node.config["health"] = serde_json::json!({"watch": true, "quietSeconds": 0});
+    node.configure();
+    node.meet().await;
+    node.listens().await;
+    fall_ill_and_recover(&mut node, 20).await;
+    let before = Size::at_rest(&node).await;
+    let begin = Instant::now();
+    fall_ill_and_recover(&mut node, 125).await;
+    let took = begin.elapsed();
+    Size::at_rest(&node)
+        .await
+        .is_no_more_than(before, "1,000 illnesses", took);
+    let metrics = node.metrics().await;
+    let well = metrics.with("gpuc_health_transitions_total", &[("to", "well")]);
+    assert_eq!(well, [145.0; 8]);
+}
