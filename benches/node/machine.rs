@@ -100,7 +100,7 @@ impl Machine {
             }
         }
         let mut roots = fake.write_roots(folder.path()).unwrap();
-        roots.driver = driver.root().to_owned();
+        driver.root().clone_into(&mut roots.driver);
         let plugins = folder.path().join("device-plugins");
         fs::create_dir(&plugins).unwrap();
         let config = folder.path().join("config");

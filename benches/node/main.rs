@@ -51,7 +51,7 @@ fn main() {
     };
     let count = |flag, usual| usize::try_from(number(flag, usual)).unwrap();
     let plan = Plan {
-        runtime: PathBuf::from(env!("CARGO_BIN_EXE_gpuc-runtime")),
+        runtime: program(),
         starts: count("-n", 15),
         allocations: count("-a", 4_000),
         idle: Duration::from_secs(number("-i", 30)),
@@ -61,4 +61,12 @@ fn main() {
         columns.push(runtime.block_on(measure::measure(&plan, &machine)));
     }
     table::print(&plan.runtime, &columns);
+}
+
+/// The daemon that was built with this: examples are in a folder beside the programs.
+fn program() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let program = own.ancestors().nth(2).unwrap().join("gpuc-runtime");
+    assert!(program.exists(), "benches/runtime builds it");
+    program
 }

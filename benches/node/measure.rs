@@ -95,7 +95,7 @@ pub(crate) async fn measure(plan: &Plan, machine: &Machine) -> Column {
     let mut plugin = kubelet.plugin(resource).await;
     let cpu = process.cpu();
     column.allocations = allocate(&mut plugin, &ids, plan.allocations).await;
-    let spent = process.cpu() - cpu;
+    let spent = process.cpu().saturating_sub(cpu);
     column.cpu_per_allocation = spent / u32::try_from(plan.allocations).unwrap();
     for size in 1..=ids.len().min(LARGEST) {
         column.preferred.push(prefer(&mut plugin, &ids, size).await);
