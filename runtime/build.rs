@@ -1,8 +1,4 @@
 //! How the program is linked.
-#![expect(
-    clippy::print_stdout,
-    reason = "this is how a build script talks to cargo"
-)]
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

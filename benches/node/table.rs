@@ -19,6 +19,7 @@ pub(crate) fn print(runtime: &Path, columns: &[Column]) {
     row("  x floor", columns, |it| {
         ratio(it.registered, columns[0].registered)
     });
+    row("  fastest start, ms", columns, |it| ms(it.fastest));
     row("  driver alone, ms", columns, |it| ms(it.driver));
     row("  without driver, ms", columns, |it| {
         ms(it.registered.saturating_sub(it.driver))

@@ -129,8 +129,8 @@ pub async fn serve(settings: Settings) -> Result<()> {
     plugins.stop().await.context("the plugins did not end well")
 }
 
-/// Keeps the cluster's picture of the node. Pods wait for the kubelet to know the GPUs, and nobody waits for labels: what
-/// a client needs, certificates above all, is read after that, or when that takes long.
+/// Keeps the cluster's picture of the node. Pods wait for the kubelet to know the GPUs, and nobody waits for labels:
+/// what a client needs, certificates above all, is read after that, or when that takes long.
 async fn tell_cluster(name: String, sources: Sources) {
     let mut status = sources.status.clone();
     let registered = status.wait_for(|status| !status.registered.is_empty());
