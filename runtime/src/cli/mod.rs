@@ -16,7 +16,9 @@ use gpuc_runtime::config::{self, NodeConfig};
 use gpuc_runtime::host::Roots;
 use gpuc_runtime::nvml::fake::Fake;
 use gpuc_runtime::nvml::{Nvml, Real};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
+use tracing_subscriber::prelude::*;
 
 /// How a command ends.
 pub(crate) enum End {
@@ -55,16 +57,16 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 }
 
 fn log(cli: &Cli) -> Result<()> {
-    let filter = EnvFilter::try_new(&cli.log).context("--log cannot be read")?;
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let wanted: Targets = cli.log.parse().context("--log cannot be read")?;
+    let lines = fmt::layer()
         .with_writer(std::io::stderr)
         // A log that cannot be written would be reported on the same standard error, by a panic.
         .log_internal_errors(false)
         .with_ansi(std::env::var_os("NO_COLOR").is_none() && is_terminal());
+    let registry = tracing_subscriber::registry().with(wanted);
     match cli.log_format {
-        LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().init(),
+        LogFormat::Text => registry.with(lines).init(),
+        LogFormat::Json => registry.with(lines.json()).init(),
     }
     Ok(())
 }

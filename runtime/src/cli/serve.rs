@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use gpuc_runtime::args::ServeArgs;
@@ -10,6 +11,9 @@ use gpuc_runtime::nvml::fake::Fake;
 use gpuc_runtime::run::{Settings, serve};
 
 use super::{End, configuration, roots};
+
+/// How long a thread that asked the driver waits for another question: long enough for those that follow at the start.
+const KEEP_THREADS: Duration = Duration::from_millis(100);
 
 /// Serves until a signal says to leave.
 pub(crate) fn run(args: &ServeArgs) -> Result<End> {
@@ -35,6 +39,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<End> {
         .enable_all()
         // Questions to the driver. More at a time would not be answered sooner.
         .max_blocking_threads(4)
+        // There is one a minute: nothing to keep threads for.
+        .thread_keep_alive(KEEP_THREADS)
         .build()
         .context("the runtime cannot be started")?;
     let end = runtime.block_on(serve(settings));

@@ -26,6 +26,9 @@ use crate::publish::{OwnNode, Sources, follow};
 /// How long to wait before a port that is taken is tried again.
 const PORT_AGAIN: Duration = Duration::from_secs(5);
 
+/// How long the cluster waits for the kubelet to be told first.
+const KUBELET_FIRST: Duration = Duration::from_secs(1);
+
 /// Where the daemon is, and what it is to do.
 pub struct Settings {
     /// The node's configuration.
@@ -104,14 +107,13 @@ pub async fn serve(settings: Settings) -> Result<()> {
         status: status.clone(),
     };
     tokio::spawn(answer_http(port, Arc::new(exporter), Arc::new(vitals)));
-    tokio::spawn(follow(
-        own_node(&settings.node_name),
-        Sources {
-            state,
-            status,
-            changes,
-        },
-    ));
+    let name = settings.node_name.clone();
+    let sources = Sources {
+        state,
+        status,
+        changes,
+    };
+    tokio::spawn(tell_cluster(name, sources));
 
     let outlets = Outlets {
         state: state_sender,
@@ -125,6 +127,16 @@ pub async fn serve(settings: Settings) -> Result<()> {
         .run(happened)
         .await;
     plugins.stop().await.context("the plugins did not end well")
+}
+
+/// Keeps the cluster's picture of the node. Pods wait for the kubelet to know the GPUs, and nobody waits for labels:
+/// what a client needs, certificates above all, is read after that, or when that takes long.
+async fn tell_cluster(name: String, sources: Sources) {
+    let mut status = sources.status.clone();
+    let registered = status.wait_for(|status| !status.registered.is_empty());
+    // Either way, the cluster is told what there is to tell.
+    drop(tokio::time::timeout(KUBELET_FIRST, registered).await);
+    follow(own_node(&name), sources).await;
 }
 
 /// The node in the cluster, where there is one.

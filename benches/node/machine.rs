@@ -1,0 +1,190 @@
+//! The machines that are measured, and how the daemon is started on them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use gpuc_runtime::host::Roots;
+use gpuc_runtime::nvml::Nvml;
+use gpuc_runtime::nvml::fake::Fake;
+
+use crate::fake_driver::FakeDriver;
+use crate::floor;
+
+const GPU: &str = "nvidia.com/gpu";
+
+/// A kind of machine.
+pub(crate) struct Machine {
+    pub(crate) name: &'static str,
+    pub(crate) gpus: u32,
+    /// How the configuration says that GPUs are shared.
+    sharing: &'static str,
+    /// What each GPU is cut into.
+    layout: Option<&'static str>,
+    pub(crate) resources: &'static [&'static str],
+    /// Whether a plugin that does nothing runs on it instead.
+    floor: bool,
+}
+
+impl Machine {
+    /// All of them; the first one is what the others are compared with.
+    pub(crate) fn all() -> Vec<Self> {
+        let whole = |name, gpus| Self {
+            name,
+            gpus,
+            sharing: r#""exclusive""#,
+            layout: None,
+            resources: &[GPU],
+            floor: false,
+        };
+        vec![
+            Self {
+                floor: true,
+                ..whole("floor", 8)
+            },
+            whole("8 GPUs", 8),
+            Self {
+                sharing: r#"{"timeSlicing": {"replicas": 10, "rename": false}}"#,
+                ..whole("8 x 10", 8)
+            },
+            Self {
+                sharing: r#"{"mig": {"strategy": "single", "apply": false, "gpus": []}}"#,
+                layout: Some(
+                    "1g.10gb@0 1g.10gb@1 1g.10gb@2 1g.10gb@3 1g.10gb@4 1g.10gb@5 1g.10gb@6",
+                ),
+                ..whole("8 x 7 MIG", 8)
+            },
+            Self {
+                sharing: r#"{"mig": {"strategy": "mixed", "apply": false, "gpus": []}}"#,
+                layout: Some("1g.10gb@0 1g.10gb@1 2g.20gb@2 3g.40gb@4"),
+                resources: &[
+                    "nvidia.com/mig-1g.10gb",
+                    "nvidia.com/mig-2g.20gb",
+                    "nvidia.com/mig-3g.40gb",
+                ],
+                ..whole("MIG mixed", 8)
+            },
+            whole("16 GPUs", 16),
+        ]
+    }
+
+    /// Puts the machine's files into a folder.
+    pub(crate) fn set_up(&self) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let words = format!("h100x{}", self.gpus);
+        let fake = Fake::machine(&words).unwrap();
+        let mut driver = FakeDriver::new("driver = 570.86.15");
+        driver.unset("calls");
+        driver.set("gpus", &self.gpus.to_string());
+        driver.set("gpu.model", "h100-sxm5-80gb");
+        // A wait that ends early to look at the file is none that a driver would make.
+        driver.set("poll_ms", "60000");
+        for index in 0..self.gpus {
+            let bus = fake.gpu(index).unwrap().pci_bus_id;
+            driver.set(&format!("gpu.{index}.bus"), &bus);
+        }
+        match self.layout {
+            Some(layout) => {
+                driver.set("gpu.mig", "on");
+                driver.set("gpu.layout", layout);
+            }
+            None if self.gpus == 8 => driver.set("gpu.links", &["switch"; 18].join(" ")),
+            // Four on each PCIe switch.
+            None => {
+                for one in 0..self.gpus {
+                    for other in one + 1..self.gpus {
+                        let level = if one / 4 == other / 4 { "20" } else { "50" };
+                        driver.set(&format!("level.{one}.{other}"), level);
+                    }
+                }
+            }
+        }
+        let mut roots = fake.write_roots(folder.path()).unwrap();
+        driver.root().clone_into(&mut roots.driver);
+        let plugins = folder.path().join("device-plugins");
+        fs::create_dir(&plugins).unwrap();
+        let config = folder.path().join("config");
+        fs::create_dir(&config).unwrap();
+        let config = config.join("node.json");
+        fs::write(&config, self.config(driver.root())).unwrap();
+        Place {
+            plugins,
+            config,
+            roots,
+            driver,
+            folder,
+        }
+    }
+
+    fn config(&self, driver: &Path) -> String {
+        let (count, sharing) = (self.gpus, self.sharing);
+        let driver = driver.display();
+        format!(
+            r#"{{
+            "apiVersion": "node.gpuc.dev/v1alpha1",
+            "kind": "NodeConfig",
+            "cluster": "bench",
+            "pool": "bench",
+            "expected": {{"model": "h100-sxm5-80gb", "count": {count}}},
+            "driver": {{"hostRoot": "/", "containerRoot": "{driver}"}},
+            "devices": "environmentVariable",
+            "sharing": {sharing},
+            "resources": {{}},
+            "metrics": {{"port": 0, "gpus": true}}
+        }}"#
+        )
+    }
+
+    /// Starts what is measured.
+    pub(crate) fn start(&self, runtime: &Path, place: &Place) -> Child {
+        let mut command = if self.floor {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            let count = self.gpus.to_string();
+            command.arg(floor::COMMAND).arg(&place.plugins).arg(count);
+            command
+        } else {
+            let mut command = Command::new(runtime);
+            command.arg("serve").arg("--config").arg(&place.config);
+            command.arg("--dev").arg(&place.roots.dev);
+            command.arg("--proc").arg(&place.roots.proc);
+            command.arg("--sys").arg(&place.roots.sys);
+            command.arg("--device-plugins").arg(&place.plugins);
+            command.args(["--listen", "127.0.0.1"]);
+            command
+        };
+        let log = fs::File::create(place.folder.path().join("log")).unwrap();
+        command
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        command.stderr(log).spawn().unwrap()
+    }
+
+    /// Whether it is the plugin that does nothing.
+    pub(crate) fn is_floor(&self) -> bool {
+        self.floor
+    }
+}
+
+/// A machine's files.
+pub(crate) struct Place {
+    /// The kubelet's folder.
+    pub(crate) plugins: PathBuf,
+    config: PathBuf,
+    pub(crate) roots: Roots,
+    pub(crate) driver: FakeDriver,
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    /// From now on, calls to the driver are written down.
+    pub(crate) fn write_calls_down(&mut self) {
+        let calls = self.driver.root().join("calls").display().to_string();
+        self.driver.set("calls", &calls);
+    }
+
+    /// How many questions the driver was asked since then; waiting for an event is none.
+    pub(crate) fn questions(&self) -> usize {
+        self.driver.all_calls() - self.driver.calls("nvmlEventSetWait_v2")
+    }
+}

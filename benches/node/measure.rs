@@ -1,0 +1,204 @@
+//! Measures one machine.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use gpuc_runtime::device::discover;
+use gpuc_runtime::kubelet::api::v1beta1::{
+    AllocateRequest, ContainerAllocateRequest, ContainerPreferredAllocationRequest,
+    PreferredAllocationRequest,
+};
+
+use crate::Plan;
+use crate::machine::{Machine, Place};
+use crate::process::{Memory, Process};
+use crate::simulated_kubelet::{Kubelet, Plugin};
+
+/// How often each size is asked for.
+const PREFERRED: usize = 20;
+
+/// The largest size that is asked for.
+const LARGEST: usize = 16;
+
+/// What was measured of a machine.
+#[derive(Default)]
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    /// Until the kubelet knew all resources.
+    pub(crate) registered: Duration,
+    /// The same, of the fastest start: what the others add is waiting for a processor.
+    pub(crate) fastest: Duration,
+    /// Until it had a list of each.
+    pub(crate) listed: Duration,
+    /// The processor time until the kubelet knew all resources.
+    pub(crate) start_cpu: Duration,
+    /// What this process needs to open the same driver and read the GPUs.
+    pub(crate) driver: Duration,
+    pub(crate) idle: Memory,
+    pub(crate) threads: usize,
+    /// How often something woke a thread while the daemon was left alone.
+    pub(crate) wakes: u64,
+    /// All answers, fastest first.
+    pub(crate) allocations: Vec<Duration>,
+    pub(crate) cpu_per_allocation: Duration,
+    /// The median of each size, from 1 on.
+    pub(crate) preferred: Vec<Duration>,
+    /// What the driver was asked for all these answers.
+    pub(crate) questions: usize,
+    pub(crate) loaded: Memory,
+}
+
+/// Measures a machine, from start to load.
+pub(crate) async fn measure(plan: &Plan, machine: &Machine) -> Column {
+    let mut place = machine.set_up();
+    let mut starts = Vec::new();
+    let mut last = None;
+    for _ in 0..plan.starts {
+        if let Some((daemon, _)) = last.take() {
+            drop::<Daemon>(daemon);
+        }
+        let (start, daemon, kubelet) = start(plan, machine, &place).await;
+        starts.push(start);
+        last = Some((daemon, kubelet));
+    }
+    let (daemon, kubelet) = last.unwrap();
+    let process = Process::new(daemon.0.id());
+    let median_of = |part: fn(&Start) -> Duration| median(starts.iter().map(part).collect());
+    let mut column = Column {
+        name: machine.name,
+        registered: median_of(|it| it.registered),
+        fastest: starts.iter().map(|it| it.registered).min().unwrap(),
+        listed: median_of(|it| it.listed),
+        start_cpu: median_of(|it| it.cpu),
+        ..Column::default()
+    };
+    if !machine.is_floor() {
+        column.driver = median((0..plan.starts).map(|_| ask_driver(&place)).collect());
+    }
+    // What follows from the start has ended by then.
+    tokio::time::sleep(Duration::from_secs(1).min(plan.idle)).await;
+    let before = process.sleeps();
+    tokio::time::sleep(plan.idle).await;
+    let sleeps = process.sleeps().into_iter();
+    column.wakes = sleeps
+        .map(|(thread, after)| after - before.get(&thread).unwrap_or(&0))
+        .sum();
+    column.threads = process.threads().len();
+    column.idle = process.memory();
+
+    place.write_calls_down();
+    let resource = machine.resources[0];
+    let ids: Vec<String> = kubelet
+        .met(resource)
+        .await
+        .devices
+        .into_iter()
+        .map(|it| it.id)
+        .collect();
+    let mut plugin = kubelet.plugin(resource).await;
+    let cpu = process.cpu();
+    column.allocations = allocate(&mut plugin, &ids, plan.allocations).await;
+    let spent = process.cpu().saturating_sub(cpu);
+    column.cpu_per_allocation = spent / u32::try_from(plan.allocations).unwrap();
+    for size in 1..=ids.len().min(LARGEST) {
+        column.preferred.push(prefer(&mut plugin, &ids, size).await);
+    }
+    column.questions = place.questions();
+    column.loaded = process.memory();
+    column
+}
+
+/// A daemon that ends with this.
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+struct Start {
+    registered: Duration,
+    listed: Duration,
+    cpu: Duration,
+}
+
+async fn start(plan: &Plan, machine: &Machine, place: &Place) -> (Start, Daemon, Kubelet) {
+    let mut kubelet = Kubelet::new(&place.plugins);
+    kubelet.start().await;
+    let begin = Instant::now();
+    let daemon = Daemon(machine.start(&plan.runtime, place));
+    let life = kubelet.life;
+    let known = |resource: &&&str, seen: &crate::simulated_kubelet::Seen| {
+        seen.registrations_in(life, resource) > 0
+    };
+    kubelet
+        .until("a registration", |seen| {
+            machine.resources.iter().all(|it| known(&it, seen))
+        })
+        .await;
+    let registered = begin.elapsed();
+    let cpu = Process::new(daemon.0.id()).cpu();
+    let listed =
+        |resource: &&str, seen: &crate::simulated_kubelet::Seen| seen.resource(resource).lists > 0;
+    kubelet
+        .until("a list", |seen| {
+            machine.resources.iter().all(|it| listed(it, seen))
+        })
+        .await;
+    let start = Start {
+        registered,
+        listed: begin.elapsed(),
+        cpu,
+    };
+    (start, daemon, kubelet)
+}
+
+/// Opens the driver and reads the GPUs, as the daemon does, in this process.
+fn ask_driver(place: &Place) -> Duration {
+    let begin = Instant::now();
+    let driver = place.driver.open().unwrap();
+    discover(&driver, &place.roots, None).unwrap();
+    begin.elapsed()
+}
+
+async fn allocate(plugin: &mut Plugin, ids: &[String], times: usize) -> Vec<Duration> {
+    let mut took = Vec::with_capacity(times);
+    for id in ids.iter().cycle().take(times) {
+        let request = AllocateRequest {
+            container_requests: vec![ContainerAllocateRequest {
+                devices_ids: vec![id.clone()],
+            }],
+        };
+        let begin = Instant::now();
+        plugin.allocate(request).await.unwrap();
+        took.push(begin.elapsed());
+    }
+    took.sort_unstable();
+    took
+}
+
+async fn prefer(plugin: &mut Plugin, ids: &[String], size: usize) -> Duration {
+    let mut took = Vec::new();
+    for _ in 0..PREFERRED {
+        let request = PreferredAllocationRequest {
+            container_requests: vec![ContainerPreferredAllocationRequest {
+                available_device_i_ds: ids.to_vec(),
+                must_include_device_i_ds: Vec::new(),
+                allocation_size: i32::try_from(size).unwrap(),
+            }],
+        };
+        let begin = Instant::now();
+        let answer = plugin.get_preferred_allocation(request).await.unwrap();
+        took.push(begin.elapsed());
+        let chosen = &answer.get_ref().container_responses[0].device_i_ds;
+        assert_eq!(chosen.len(), size, "too few: {chosen:?}");
+    }
+    median(took)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}

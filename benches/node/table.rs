@@ -1,0 +1,88 @@
+//! Prints what was measured.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::measure::Column;
+
+/// Prints a table with a column for each machine, and below it how the machines compare with the first.
+pub(crate) fn print(runtime: &Path, columns: &[Column]) {
+    let file = std::fs::metadata(runtime).unwrap().len();
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap();
+    println!(
+        "load {}, gpuc-runtime has {:.1} MiB\n",
+        load.split(' ').next().unwrap_or_default(),
+        to_f64(file) / 1024.0 / 1024.0
+    );
+    row("", columns, |it| it.name.to_owned());
+    row("exec to registered, ms", columns, |it| ms(it.registered));
+    row("  x floor", columns, |it| {
+        ratio(it.registered, columns[0].registered)
+    });
+    row("  fastest start, ms", columns, |it| ms(it.fastest));
+    row("  driver alone, ms", columns, |it| ms(it.driver));
+    row("  without driver, ms", columns, |it| {
+        ms(it.registered.saturating_sub(it.driver))
+    });
+    row("exec to first list, ms", columns, |it| ms(it.listed));
+    row("cpu until registered, ms", columns, |it| ms(it.start_cpu));
+    row("RSS idle, KiB", columns, |it| it.idle.resident.to_string());
+    row("PSS idle, KiB", columns, |it| {
+        it.idle.proportional.to_string()
+    });
+    row("threads idle", columns, |it| it.threads.to_string());
+    row("wake-ups while idle", columns, |it| it.wakes.to_string());
+    for (name, part) in [("p50", 50), ("p90", 90), ("p99", 99)] {
+        row(&format!("Allocate {name}, us"), columns, |it| {
+            us(it.allocations[it.allocations.len() * part / 100])
+        });
+    }
+    row("cpu per Allocate, us", columns, |it| {
+        us(it.cpu_per_allocation)
+    });
+    row("  x floor", columns, |it| {
+        ratio(it.cpu_per_allocation, columns[0].cpu_per_allocation)
+    });
+    let sizes = columns.iter().map(|it| it.preferred.len()).max();
+    for size in 1..=sizes.unwrap_or(0) {
+        row(&format!("preferred {size}, ms"), columns, |it| {
+            it.preferred
+                .get(size - 1)
+                .map_or_else(String::new, |it| ms(*it))
+        });
+    }
+    row("NVML calls for all answers", columns, |it| {
+        it.questions.to_string()
+    });
+    row("RSS after load, KiB", columns, |it| {
+        it.loaded.resident.to_string()
+    });
+    row("PSS after load, KiB", columns, |it| {
+        it.loaded.proportional.to_string()
+    });
+}
+
+fn row(name: &str, columns: &[Column], cell: impl Fn(&Column) -> String) {
+    print!("{name:<28}");
+    for column in columns {
+        print!("{:>11}", cell(column));
+    }
+    println!();
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.2}", time.as_secs_f64() * 1e3)
+}
+
+fn us(time: Duration) -> String {
+    format!("{:.0}", time.as_secs_f64() * 1e6)
+}
+
+fn ratio(one: Duration, other: Duration) -> String {
+    format!("{:.2}", one.as_secs_f64() / other.as_secs_f64())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "files are not that large")]
+fn to_f64(number: u64) -> f64 {
+    number as f64
+}
