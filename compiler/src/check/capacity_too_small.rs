@@ -3,6 +3,7 @@
 use gpuc_schema::config::Capacity;
 
 use super::Rule;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -69,7 +70,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if nodes.max <= reserved.value {
             continue;
         }
-        let message = format!("{} machines are reserved for {} nodes", reserved, nodes.max);
+        let message = format!(
+            "{} {} reserved for {}",
+            words::counted(reserved.value, "machine"),
+            if reserved.value == 1 { "is" } else { "are" },
+            words::counted(nodes.max, "node"),
+        );
         let draft = report.draft(&RULE.code, nodes.max_span, message);
         let draft = draft
             .here("so many nodes")

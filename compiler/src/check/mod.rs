@@ -50,6 +50,7 @@ mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
+mod region_unknown;
 mod replicas_out_of_range;
 mod runtime_image_missing;
 mod runtime_image_unused;
@@ -138,6 +139,7 @@ pub static RULES: &[&Rule] = &[
     &tags_on_nothing::RULE,
     &placeholder_left::RULE,
     &taint_reserved::RULE,
+    &region_unknown::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -5,9 +5,11 @@ use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, Queueing};
 
 use super::Rule;
 use super::places::stacks;
+use super::words::one_of;
 use crate::cloud::Facts;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
+use crate::schema::NOT_COMPILED;
 
 /// The file asks for something that gpuc does not make yet.
 pub(super) static RULE: Rule = Rule {
@@ -28,7 +30,8 @@ complete and lack what you asked for.
 
 ### What to do
 
-Remove the part, and make it by other means for now.
+Write what the help names, or remove the part and make it by other means for now. `gpuc explain`
+and the JSON Schema mark what is not compiled yet.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -85,45 +88,72 @@ pub(super) fn autoscalers(facts: &Facts) -> Vec<&'static Autoscaler> {
 }
 
 fn run(cluster: &Cluster, report: &mut Report) {
+    for part in NOT_COMPILED {
+        let key = last(part.path);
+        let what = match part.value {
+            Some(value) => format!("{key}: {value}"),
+            None => key.to_owned(),
+        };
+        for span in asked(cluster, part.path) {
+            let message = format!("gpuc does not make `{what}` yet");
+            let draft = report.draft(&RULE.code, span, message);
+            draft.help(instead(cluster.cloud.facts(), part.path)).emit();
+        }
+    }
+}
+
+/// Where the file asks for one of [`NOT_COMPILED`].
+fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
     let config = &cluster.written;
-    let mut parts: Vec<(Span, &str)> = Vec::new();
-    let mut ask = |asked: Option<Span>, what| parts.extend(asked.map(|span| (span, what)));
-    ask(config.teams.first().map(|team| team.name.span), "`teams`");
-    let kueue = config.queueing.value == Queueing::Kueue;
-    ask(kueue.then_some(config.queueing.span), "`queueing: kueue`");
-    ask(config.monitoring.as_ref().map(|it| it.span), "`monitoring`");
-    ask(
-        config.workloads.first().map(|it| it.name.span),
-        "`workloads`",
-    );
-    ask(config.notebooks.as_ref().map(|it| it.span), "`notebooks`");
-    ask(config.gitops.as_ref().map(|it| it.span), "`gitops`");
     let facts = cluster.cloud.facts();
-    let karpenter = cluster.autoscaler.value == Autoscaler::Karpenter;
-    let karpenter = karpenter && facts.autoscalers.contains(&Autoscaler::Karpenter);
-    ask(
-        karpenter.then_some(cluster.autoscaler.span),
-        "`autoscaler: karpenter`",
-    );
-    for stack in stacks(cluster) {
-        let driver = stack
-            .driver
-            .filter(|driver| driver.value == DriverOwner::Operator);
-        let driver = driver.filter(|_| facts.drivers.contains(&DriverOwner::Operator));
-        ask(driver.map(|driver| driver.span), "`driver: operator`");
-        let plugin = stack
-            .device_plugin
-            .filter(|it| it.value == DevicePlugin::Operator);
-        let plugin = plugin.filter(|_| facts.plugins.contains(&DevicePlugin::Operator));
-        ask(plugin.map(|plugin| plugin.span), "`devicePlugin: operator`");
+    let one = |span: Option<Span>| span.into_iter().collect();
+    match path {
+        "teams" => one(config.teams.first().map(|team| team.name.span)),
+        "queueing" => {
+            let kueue = config.queueing.value == Queueing::Kueue;
+            one(kueue.then_some(config.queueing.span))
+        }
+        "monitoring" => one(config.monitoring.as_ref().map(|it| it.span)),
+        "workloads" => one(config.workloads.first().map(|it| it.name.span)),
+        "notebooks" => one(config.notebooks.as_ref().map(|it| it.span)),
+        "gitops" => one(config.gitops.as_ref().map(|it| it.span)),
+        "autoscaler" => {
+            let karpenter = cluster.autoscaler.value == Autoscaler::Karpenter;
+            let offered = facts.autoscalers.contains(&Autoscaler::Karpenter);
+            one((karpenter && offered).then_some(cluster.autoscaler.span))
+        }
+        "stack.driver" if facts.drivers.contains(&DriverOwner::Operator) => {
+            let drivers = stacks(cluster).filter_map(|stack| stack.driver);
+            let drivers = drivers.filter(|it| it.value == DriverOwner::Operator);
+            drivers.map(|driver| driver.span).collect()
+        }
+        "stack.devicePlugin" if facts.plugins.contains(&DevicePlugin::Operator) => {
+            let plugins = stacks(cluster).filter_map(|stack| stack.device_plugin);
+            let plugins = plugins.filter(|it| it.value == DevicePlugin::Operator);
+            plugins.map(|plugin| plugin.span).collect()
+        }
+        // What the cloud does not have at all is a finding of its own.
+        "stack.driver" | "stack.devicePlugin" => Vec::new(),
+        path => unreachable!("{path} is listed as not compiled and not looked for"),
     }
-    for (span, what) in parts {
-        let message = format!("{what} is accepted but not compiled yet");
-        let draft = report.draft(&RULE.code, span, message);
-        draft
-            .help("remove it, and make this part by other means for now")
-            .emit();
+}
+
+/// What to write for now.
+fn instead(facts: &Facts, path: &str) -> String {
+    match path {
+        "autoscaler" => one_of(autoscalers(facts)),
+        "stack.driver" => one_of(drivers(facts)),
+        "stack.devicePlugin" => one_of(plugins(facts)),
+        "queueing" => "write `none`, and install Kueue by its own chart for now".to_owned(),
+        "monitoring" => "remove it, and scrape the metrics with what you have for now".to_owned(),
+        "notebooks" => "remove it, and install JupyterHub by its own chart for now".to_owned(),
+        "gitops" => "remove it, and point Flux or Argo CD at the tree yourself for now".to_owned(),
+        _ => "remove it, and apply manifests of your own for it for now".to_owned(),
     }
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit_once('.').map_or(path, |(_, last)| last)
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use anyhow::Result;
 use gpuc::compile::Compilation;
+use gpuc::source::Sources;
 use rayon::prelude::*;
 
-use super::args::{BuildArgs, Cli};
+use super::args::{BuildArgs, Cli, FindingsFormat};
+use super::differs::Differences;
 use super::findings::{self, Accompany};
 use super::inputs::Run;
 use super::write::{self, Changes, Refused};
@@ -18,7 +20,13 @@ use super::{Exit, inputs, orphans, output, summary};
 pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
     let begin = Instant::now();
     let run = inputs::compile_all(&args.input, Some(&args.out))?;
-    let exit = findings::print(cli, &args.input, &run, Accompany::InText)?;
+    let found = findings::of(&run);
+    let exit = findings::exit(&found);
+    // One document has everything: what differs comes into it.
+    let waits = args.check && args.input.format != FindingsFormat::Text && exit == Exit::Fine;
+    if !waits {
+        findings::show(cli, &args.input, &run.sources, &found, Accompany::InText)?;
+    }
     if exit != Exit::Fine {
         return Ok(exit);
     }
@@ -34,18 +42,32 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
         .collect();
     let share = compiled / u32::try_from(written.len().max(1)).unwrap_or(u32::MAX);
     let mut exit = Exit::Fine;
-    let mut built = 0;
+    let mut has_changed = false;
+    let mut differences = Differences::default();
+    let mut sources = run.sources.clone();
     for (compilation, outcome, elapsed) in &written {
         match outcome {
             Ok(changes) => {
-                built += usize::from(changes.is_empty() || !args.check);
-                exit = exit.max(report(cli, args, compilation, changes, share + *elapsed)?);
+                has_changed |= !changes.is_empty();
+                let differs = if args.check {
+                    compare(args, compilation, changes, &mut sources, &mut differences)?
+                } else {
+                    report(cli, compilation, changes, share + *elapsed)
+                };
+                exit = exit.max(differs);
             }
             Err(error) => exit = exit.max(failed(error)),
         }
     }
-    exit = exit.max(orphans::look_after(cli, args, &run)?);
-    if exit == Exit::Fine && !cli.quiet && !args.check && built > 0 {
+    let mut note = |path: &Path, what: &str, help: &str| {
+        differences.note(&mut sources, path, what, help);
+    };
+    exit = exit.max(orphans::look_after(cli, args, &run, &mut note)?);
+    if waits {
+        let all = [&found, differences.diagnostics()].concat();
+        findings::show(cli, &args.input, &sources, &all, Accompany::InText)?;
+    }
+    if exit == Exit::Fine && !cli.quiet && !args.check && has_changed {
         output::say(&next(args, &run.compilations));
     }
     Ok(exit)
@@ -94,46 +116,69 @@ fn one(args: &BuildArgs, run: &Run, compilation: &Compilation) -> Result<Changes
     }
 }
 
-/// One line for each cluster; with `--check`, the files that differ as data.
+/// One line for each cluster.
 fn report(
     cli: &Cli,
-    args: &BuildArgs,
     compilation: &Compilation,
     changes: &Changes,
     elapsed: std::time::Duration,
-) -> Result<Exit> {
-    if !args.check {
-        if !cli.quiet {
-            output::say(&summary::line(compilation, changes, elapsed));
-            for script in changes.removed.iter().filter(|path| makes_machines(path)) {
-                output::say(&format!(
-                    "note: {script} is gone, and what it made is not: it stays in the cloud and on the bill until you \
-                     delete it there"
-                ));
-            }
+) -> Exit {
+    if !cli.quiet {
+        output::say(&summary::line(compilation, changes, elapsed));
+        for script in changes.removed.iter().filter(|path| makes_machines(path)) {
+            output::say(&format!(
+                "note: {script} is gone, and what it made is not: it stays in the cloud and on the bill until you \
+                 delete it there"
+            ));
         }
-        return Ok(Exit::Fine);
     }
+    Exit::Fine
+}
+
+/// The files that differ, as data, and as findings for a document.
+fn compare(
+    args: &BuildArgs,
+    compilation: &Compilation,
+    changes: &Changes,
+    sources: &mut Sources,
+    differences: &mut Differences,
+) -> Result<Exit> {
     if changes.is_empty() {
         return Ok(Exit::Fine);
     }
     let folder = folder(&args.out, compilation);
     let mut text = String::new();
+    let mut differs = |word: &str, path: &str, why: &str, help: &str| {
+        let path = folder.join(path);
+        let why = if why.is_empty() {
+            String::new()
+        } else {
+            format!(" ({why})")
+        };
+        text += &format!("{word}: {}{why}\n", path.display());
+        differences.note(sources, &path, &format!("this file is {word}{why}"), help);
+    };
+    let build = "run `gpuc build`, and commit what it changes";
+    let force = "keep what is in it elsewhere, then run `gpuc build --force`";
     let groups = [
-        ("missing", &changes.added),
-        ("stale", &changes.changed),
-        ("orphan", &changes.removed),
-        ("edited by hand", &changes.edited_by_hand),
-        ("not gpuc's", &changes.foreign),
+        ("missing", &changes.added, build),
+        ("stale", &changes.changed, build),
+        ("orphan", &changes.removed, build),
+        ("edited by hand", &changes.edited_by_hand, force),
+        ("not gpuc's", &changes.foreign, force),
     ];
-    for (word, paths) in groups {
+    for (word, paths, help) in groups {
         for path in paths {
-            text += &format!("{word}: {}\n", folder.join(path).display());
+            let why = if changes.is_only_mode(path) {
+                "only whether it can be run"
+            } else {
+                ""
+            };
+            differs(word, path, why, help);
         }
     }
-    if text.is_empty() {
-        let lock = folder.join(gpuc::lock::LOCK_FILE);
-        text += &format!("stale: {}\n", lock.display());
+    if let (true, Some(why)) = (changes.has_no_files(), changes.lock) {
+        differs("stale", gpuc::lock::LOCK_FILE, why, build);
     }
     output::listing(args.input.format, &text)?;
     Ok(Exit::Differs)

@@ -8,12 +8,14 @@ use gpuc::diag::words;
 use gpuc::schema::{self, Key};
 
 use super::args::ExplainArgs;
+use super::differs::TREE_STALE;
 use super::{Exit, output};
 
 /// Prints it.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let what = args.what.trim();
-    let codes = gpuc::codes();
+    let mut codes = gpuc::codes();
+    codes.push(&TREE_STALE);
     let found = codes
         .iter()
         .find(|code| code.id.eq_ignore_ascii_case(what) || code.name.eq_ignore_ascii_case(what));
@@ -32,32 +34,73 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
                 output::data(&key_pages(what, &paths))?;
                 return Ok(Exit::Fine);
             }
-            let everywhere = schema::paths();
-            let names = codes.iter().flat_map(|code| [code.id, code.name]);
-            let names = names.chain(keys.iter().map(String::as_str));
-            let names = names.chain(everywhere.iter().map(|path| last(path)));
-            let help = match words::nearest(&part, names) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there is: {}", keys.join(", ")),
-            };
+            let help = help(what, &part, &keys, &codes);
             output::say(&format!(
-                "error: `{part}` is neither a finding nor a key\nhelp: {help}"
+                "error: `{what}` is neither a finding nor a key\nhelp: {help}"
             ));
             Ok(Exit::Invalid)
         }
     }
 }
 
+/// What was meant: a key below the one that was reached, a finding, or keys anywhere, by their whole paths.
+fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
+    // Of two parts that are equal the first is no key either, else it would not be `part`.
+    let parts = what.split('.').filter(|part| !part.is_empty());
+    let reached: Vec<_> = parts
+        .map(|part| part.split('[').next().unwrap_or(part))
+        .take_while(|name| *name != part)
+        .collect();
+    let whole = |key: &str| [&reached[..], &[key]].concat().join(".");
+    let below = whole("");
+    let paths = schema::paths_ending_in(part);
+    let inside = paths.iter().filter(|path| path.starts_with(&below));
+    let inside: Vec<_> = inside.collect();
+    if !inside.is_empty() {
+        return format!("did you mean {}?", words::some(&inside, 4));
+    }
+    if let Some(near) = words::nearest(part, keys.iter().map(String::as_str)) {
+        return format!("did you mean `{}`?", whole(near));
+    }
+    if !paths.is_empty() {
+        return format!("did you mean {}?", words::some(&paths, 4));
+    }
+    let everywhere = schema::paths();
+    let names = codes.iter().flat_map(|code| [code.id, code.name]);
+    let names = names.chain(everywhere.iter().map(|path| last(path)));
+    match words::nearest(part, names) {
+        Some(near) => {
+            let paths: Vec<_> = everywhere
+                .iter()
+                .filter(|path| last(path) == near)
+                .collect();
+            match paths.as_slice() {
+                [] => format!("did you mean `{near}`?"),
+                paths => format!("did you mean {}?", words::some(paths, 4)),
+            }
+        }
+        None if keys.is_empty() => {
+            format!("`{}` has no keys below it", reached.join("."))
+        }
+        None => format!("there is: {}", keys.join(", ")),
+    }
+}
+
 fn page(code: &Code) -> String {
-    format!(
-        "# {} {}\n\n{}: {}\n\n{}\n### Example\n\nThis raises it:\n\n```yaml\n{}```\n\nThis does not:\n\n```yaml\n{}```\n",
+    let head = format!(
+        "# {} {}\n\n{}: {}\n\n{}",
         code.id,
         code.name,
         code.severity.word(),
         code.summary,
         code.explain,
-        code.bad,
-        code.good,
+    );
+    if code.bad.is_empty() {
+        return head;
+    }
+    format!(
+        "{head}\n### Example\n\nThis raises it:\n\n```yaml\n{}```\n\nThis does not:\n\n```yaml\n{}```\n",
+        code.bad, code.good,
     )
 }
 

@@ -3,8 +3,9 @@
 use std::io::IsTerminal;
 
 use anyhow::Result;
-use gpuc::diag::Diagnostic;
 use gpuc::diag::render::{self, Format};
+use gpuc::diag::{Diagnostic, Severity};
+use gpuc::source::Sources;
 
 use super::args::{Cli, Color, InputArgs};
 use super::inputs::Run;
@@ -24,14 +25,38 @@ pub(crate) enum Accompany {
 /// Prints everything there is to say of a run. Findings for people go to standard error when they accompany something
 /// else, such as a tree that is written; everything else goes to standard output.
 pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: Accompany) -> Result<Exit> {
+    let findings = of(run);
+    show(cli, args, &run.sources, &findings, accompany)?;
+    Ok(exit(&findings))
+}
+
+/// Everything there is to say of a run.
+pub(super) fn of(run: &Run) -> Vec<Diagnostic> {
     let of_documents = run.compilations.iter().map(|one| &one.report);
     let reports = std::iter::once(&run.report).chain(of_documents);
-    let findings: Vec<Diagnostic> = reports
+    reports
         .flat_map(|report| report.diagnostics().iter().cloned())
-        .collect();
-    let has_errors = findings
-        .iter()
-        .any(|found| found.severity == gpuc::diag::Severity::Error);
+        .collect()
+}
+
+/// How a run ends that has these findings.
+pub(super) fn exit(findings: &[Diagnostic]) -> Exit {
+    let mut severities = findings.iter().map(|found| found.severity);
+    if severities.any(|severity| severity == Severity::Error) {
+        Exit::Invalid
+    } else {
+        Exit::Fine
+    }
+}
+
+/// Prints findings, as [`print`] does.
+pub(super) fn show(
+    cli: &Cli,
+    args: &InputArgs,
+    sources: &Sources,
+    findings: &[Diagnostic],
+    accompany: Accompany,
+) -> Result<()> {
     let format = args.format.format();
     let to_stderr =
         accompany == Accompany::Always || accompany == Accompany::InText && format == Format::Text;
@@ -39,7 +64,7 @@ pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: Accompany
         color: colored(cli, to_stderr),
         ..render::Options::default()
     };
-    let text = render::render(format, &run.sources, &findings, options);
+    let text = render::render(format, sources, findings, options);
     if to_stderr {
         if !findings.is_empty() || format != Format::Text {
             output::say(text.trim_end());
@@ -47,11 +72,7 @@ pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: Accompany
     } else {
         output::data(&text)?;
     }
-    Ok(if has_errors {
-        Exit::Invalid
-    } else {
-        Exit::Fine
-    })
+    Ok(())
 }
 
 fn colored(cli: &Cli, to_stderr: bool) -> bool {

@@ -5,6 +5,7 @@ mod build;
 mod catalog;
 mod check;
 mod completions;
+mod differs;
 mod expand;
 mod explain;
 mod findings;

@@ -53,8 +53,14 @@ pub(super) fn refuse_another(tree: &Path, name: &str, from: Option<&str>) -> Res
     Ok(())
 }
 
-/// Names the trees that have no input any more, or with `--prune` removes them.
-pub(super) fn look_after(cli: &Cli, args: &BuildArgs, run: &Run) -> Result<Exit> {
+/// Names the trees that have no input any more, or with `--prune` removes them. With `--check` each is also noted:
+/// where, what is wrong, and what to type.
+pub(super) fn look_after(
+    cli: &Cli,
+    args: &BuildArgs,
+    run: &Run,
+    note: &mut dyn FnMut(&Path, &str, &str),
+) -> Result<Exit> {
     let wanted: BTreeSet<_> = run
         .compilations
         .iter()
@@ -68,7 +74,7 @@ pub(super) fn look_after(cli: &Cli, args: &BuildArgs, run: &Run) -> Result<Exit>
         }
         let lock = write::read_lock(&left).ok().flatten();
         exit = exit.max(match read.judge(&left, lock.as_ref()) {
-            Judgement::Orphan => orphan(cli, args, &left)?,
+            Judgement::Orphan => orphan(cli, args, &left, note)?,
             Judgement::Unknown if run.is_fleet() && !args.check => {
                 output::say(&format!(
                     "note: {} does not say which file it was built from and is left alone; if it is gone for good, \
@@ -83,11 +89,19 @@ pub(super) fn look_after(cli: &Cli, args: &BuildArgs, run: &Run) -> Result<Exit>
     Ok(exit)
 }
 
-fn orphan(cli: &Cli, args: &BuildArgs, left: &Path) -> Result<Exit> {
+fn orphan(
+    cli: &Cli,
+    args: &BuildArgs,
+    left: &Path,
+    note: &mut dyn FnMut(&Path, &str, &str),
+) -> Result<Exit> {
     let shown = left.display();
     if args.check {
         // Findings in a format for programs have standard output for themselves.
         output::listing(args.input.format, &format!("orphan: {shown}\n"))?;
+        let lock = left.join(gpuc::lock::LOCK_FILE);
+        let help = "if it is gone for good, run `gpuc build --prune`";
+        note(&lock, "this tree belongs to no cluster of the input", help);
         return Ok(Exit::Differs);
     }
     if !args.prune {
@@ -99,7 +113,8 @@ fn orphan(cli: &Cli, args: &BuildArgs, left: &Path) -> Result<Exit> {
     match write::remove(left, args.force) {
         Ok(changes) if !cli.quiet => {
             let count = changes.removed.len() + changes.edited_by_hand.len();
-            output::say(&format!("{shown}: {count} files removed"));
+            let files = if count == 1 { "file" } else { "files" };
+            output::say(&format!("{shown}: {count} {files} removed"));
             Ok(Exit::Fine)
         }
         Ok(_) => Ok(Exit::Fine),

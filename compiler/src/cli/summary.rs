@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gpuc::compile::Compilation;
+use gpuc::diag::words;
 
 use super::write::Changes;
 
@@ -17,16 +18,18 @@ pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Durati
     let nodes = range(
         sum(|pool| pool.min_nodes.into()),
         sum(|pool| pool.max_nodes.into()),
+        "node",
     );
-    let gpus = range(sum(|pool| pool.min_gpus), sum(|pool| pool.max_gpus));
+    let gpus = range(sum(|pool| pool.min_gpus), sum(|pool| pool.max_gpus), "GPU");
     let files = compilation
         .output
         .as_ref()
         .map_or(0, |(tree, _)| tree.len());
     format!(
-        "{}: {} · {nodes} nodes · {gpus} GPUs · {files} files ({}) · {}",
+        "{}: {} · {nodes} · {gpus} · {} ({}) · {}",
         config.metadata.name,
-        counted(pools.len(), "pool"),
+        words::counted(pools.len(), "pool"),
+        words::counted(files, "file"),
         difference(changes),
         milliseconds(elapsed),
     )
@@ -46,24 +49,19 @@ fn difference(changes: &Changes) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
-    if words.is_empty() {
-        "unchanged".to_owned()
-    } else {
-        words.join(", ")
+    match changes.lock {
+        _ if !words.is_empty() => words.join(", "),
+        Some(why) => format!("unchanged but for the lock: {why}"),
+        None => "unchanged".to_owned(),
     }
 }
 
-fn range(min: u64, max: u64) -> String {
+fn range(min: u64, max: u64, word: &str) -> String {
     if min == max {
-        min.to_string()
+        words::counted(min, word)
     } else {
-        format!("{min}–{max}")
+        format!("{min}–{max} {word}s")
     }
-}
-
-fn counted(count: usize, word: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {word}{s}")
 }
 
 fn milliseconds(elapsed: Duration) -> String {

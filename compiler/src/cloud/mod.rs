@@ -151,6 +151,10 @@ pub struct Facts {
     pub os: &'static [OsFacts],
     /// Whether it makes machines. Where it does not, pools are hosts of the user's.
     pub makes_machines: bool,
+    /// The regions that it is commonly known to have; none where there is no such thing.
+    pub regions: &'static [&'static str],
+    /// The region that a location is, or is in; `None` for what does not have the shape of one.
+    pub region_of: fn(&str) -> Option<&str>,
     /// What it calls a machine type, for messages: `EC2 instance type`.
     pub machine_word: &'static str,
     /// How node pools may be called.

@@ -9,6 +9,7 @@ use serde::forward_to_deserialize_any;
 
 use super::codes;
 use super::cursor::Cursor;
+use super::elsewhere;
 use super::learned::Problem;
 use super::made_up::MadeUp;
 use super::path::Path;
@@ -177,7 +178,11 @@ pub(super) fn unknown_key(of: Cursor<'_, '_>, entry: &Entry, near: Option<&str>,
                 .help(format!("did you mean `{near}`? The keys here are {known}"))
                 .replace(entry.key_span, near),
             None if fields.is_empty() => draft.help("there are no keys here; delete it"),
-            None => draft.help(format!("the keys here are {known}")),
+            None => {
+                let elsewhere = elsewhere::belongs(&entry.key, &of.path.to_string());
+                let elsewhere = elsewhere.map(|it| format!("{it}; ")).unwrap_or_default();
+                draft.help(format!("{elsewhere}the keys here are {known}"))
+            }
         }
     });
 }

@@ -11,6 +11,7 @@ mod choice;
 pub mod codes;
 mod cursor;
 mod deserialize;
+mod elsewhere;
 mod identity;
 mod learned;
 mod made_up;

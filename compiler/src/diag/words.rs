@@ -1,5 +1,7 @@
 //! Words that messages need in the same way everywhere: what was probably meant, and lists of names.
 
+use std::fmt::Display;
+
 /// The longest word that anything is suggested for; comparing takes time in proportion to the square.
 const LONGEST: usize = 64;
 
@@ -28,6 +30,12 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         [(_, candidate), ..] => Some(candidate),
         [] => None,
     }
+}
+
+/// A count with its word: `1 node`, `2 nodes`.
+pub fn counted<N: Copy + PartialEq + From<bool> + Display>(count: N, word: &str) -> String {
+    let s = if count == N::from(true) { "" } else { "s" };
+    format!("{count} {word}{s}")
 }
 
 /// All of some names, in backticks: `a`, `b` and `c`. `last` is the word before the last one.
@@ -74,6 +82,8 @@ mod tests {
 
     #[test]
     fn names_are_listed() {
+        let nodes = [0_u32, 1, 2].map(|count| counted(count, "node"));
+        assert_eq!(nodes, ["0 nodes", "1 node", "2 nodes"]);
         assert_eq!(all(&["a", "b", "c"], "or"), "`a`, `b` or `c`");
         assert_eq!(all::<&str>(&[], "or"), "nothing");
         assert_eq!(some(&["a", "b", "c"], 2), "`a`, `b` and 1 more");

@@ -100,16 +100,48 @@ fn what_is_misspelt_is_guessed() {
     let place = Place::empty();
     for (wrong, right) in [
         ("mig-profile-unsuported", "mig-profile-unsupported"),
-        ("nodePools.shering", "sharing"),
+        ("nodePools.shering", "nodePools.sharing"),
         ("nodePool", "nodePools"),
-        ("timeSlising", "timeSlicing"),
-        ("runtimeImge", "runtimeImage"),
+        ("timeSlising", "nodePools.sharing.timeSlicing"),
+        ("runtimeImge", "stack.runtimeImage"),
+        ("nodePools.spot", "nodePools.capacity.spot"),
+        ("metadata.machine", "nodePools.machine"),
     ] {
         let ran = place.run(&["explain", wrong]).ends_with(2);
         assert_eq!(ran.stdout, "");
-        let help = format!("did you mean `{right}`?");
-        assert!(ran.stderr.contains(&help), "{}", ran.stderr);
+        let help = ran.stderr.split("did you mean ").nth(1);
+        let help = help.unwrap_or_else(|| panic!("{}", ran.stderr));
+        assert!(help.contains(&format!("`{right}`")), "{}", ran.stderr);
     }
+    let ran = place.run(&["explain", "nodePools.name.zzz"]).ends_with(2);
+    let help = "help: `nodePools.name` has no keys below it";
+    assert!(ran.stderr.contains(help), "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_not_compiled_is_marked() {
+    let place = Place::empty();
+    let marked = |what: &str| {
+        let ran = place.run(&["explain", what]).ends_with(0);
+        ran.stdout.matches("Not compiled yet").count()
+    };
+    for part in [
+        "teams",
+        "gitops",
+        "autoscaler",
+        "queueing",
+        "nodePools.stack.driver",
+    ] {
+        assert_eq!(marked(part), 1, "{part}");
+    }
+    assert_eq!(marked("nodePools.gpu"), 0);
+    assert!(
+        place
+            .run(&["explain", "tree-stale"])
+            .ends_with(0)
+            .stdout
+            .contains("GPUC0301")
+    );
 }
 
 #[test]

@@ -25,7 +25,79 @@ fn a_tree_that_was_built_is_found_fresh_and_left_alone() {
     std::thread::sleep(std::time::Duration::from_millis(20));
     let again = place.run(&["build"]).ends_with(0);
     assert!(again.stderr.contains("(unchanged)"), "{}", again.stderr);
+    assert!(!again.stderr.contains("next:"), "{}", again.stderr);
     assert_eq!(times(&place.path("clusters")), before);
+}
+
+#[test]
+fn a_lock_that_moves_alone_says_why() {
+    let place = Place::with(GOOD);
+    place.build();
+    let lock = "clusters/demo/gpuc.lock.json";
+    let older = place
+        .read(lock)
+        .replacen("\"gpuc\": \"", "\"gpuc\": \"0.0.0-", 1);
+    place.write(lock, &older);
+    let ran = place.run(&["build", "--check"]).ends_with(1);
+    let wanted = format!("stale: {lock} (another version of gpuc wrote it)\n");
+    assert_eq!(ran.stdout, wanted);
+    let ran = place.run(&["build"]).ends_with(0);
+    let wanted = "(unchanged but for the lock: another version of gpuc wrote it)";
+    assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
+    place.run(&["build", "--check"]).silent();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_script_that_cannot_be_run_any_more_says_so() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with(GOOD);
+    place.build();
+    let script = place.path("clusters/demo/cloud/apply.sh");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
+    let ran = place.run(&["build", "--check"]).ends_with(1);
+    let wanted = "stale: clusters/demo/cloud/apply.sh (only whether it can be run)\n";
+    assert_eq!(ran.stdout, wanted);
+}
+
+#[test]
+fn what_differs_is_in_documents_for_programs() {
+    let place = Place::with(GOOD);
+    place.build();
+    place.write("clusters/demo/README.md", "mine\n");
+    let check = |format: &str| {
+        let ran = place.run(&["build", "--check", "--format", format]);
+        ran.ends_with(1).stdout
+    };
+    let all: serde_json::Value = serde_json::from_str(&check("json")).unwrap();
+    let found = &all["findings"][0];
+    assert_eq!(found["name"], "tree-stale");
+    assert_eq!(
+        (&found["file"], &found["line"]),
+        (&"clusters/demo/README.md".into(), &1.into())
+    );
+    assert_eq!(found["message"], "this file is edited by hand");
+    let all: serde_json::Value = serde_json::from_str(&check("sarif")).unwrap();
+    assert_eq!(all["runs"][0]["results"][0]["ruleId"], "GPUC0301");
+    assert!(check("github").starts_with("::error file=clusters/demo/README.md,line=1,"));
+    assert!(check("markdown").contains("clusters/demo/README.md"));
+    // A tree without an input is one of them, and a clean one has an empty document.
+    place.run(&["build", "--force", "-q"]).ends_with(0);
+    let all: serde_json::Value = serde_json::from_str(
+        &place
+            .run(&["build", "--check", "--format", "json"])
+            .ends_with(0)
+            .stdout,
+    )
+    .unwrap();
+    assert_eq!(all["findings"], serde_json::json!([]));
+    place.write(
+        "gpu-cluster.yaml",
+        &GOOD.replace("name: demo", "name: other"),
+    );
+    place.run(&["build", "-q"]).ends_with(0);
+    let all: serde_json::Value = serde_json::from_str(&check("json")).unwrap();
+    assert_eq!(all["findings"][0]["file"], "clusters/demo/gpuc.lock.json");
 }
 
 #[test]

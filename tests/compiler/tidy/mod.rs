@@ -24,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("yaml", &["diag", "node", "source"]),
     ("diag", &["source"]),
     ("load", &["diag", "node", "source", "yaml"]),
-    ("decode", &["diag", "node", "source", "yaml"]),
+    ("decode", &["diag", "node", "schema", "source", "yaml"]),
     (
         "model",
         &["check", "cloud", "diag", "node", "resolve", "source"],
@@ -33,7 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "check",
         &[
-            "cloud", "codes", "diag", "model", "node", "resolve", "source",
+            "cloud", "codes", "diag", "model", "node", "resolve", "schema", "source",
         ],
     ),
     (

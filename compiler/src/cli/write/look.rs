@@ -26,8 +26,8 @@ pub(crate) struct Changes {
     pub(crate) edited_by_hand: Vec<String>,
     /// Files that are not gpuc's and stand where it writes one.
     pub(crate) foreign: Vec<String>,
-    /// Whether the lock changes. Only [`check`](super::check) and [`write`](super::write) look.
-    pub(crate) lock: bool,
+    /// Why the lock changes, if it does. Only [`check`](super::check) and [`write`](super::write) look.
+    pub(crate) lock: Option<&'static str>,
     /// What is to be done, with force.
     pub(super) actions: Vec<(String, Action)>,
 }
@@ -43,7 +43,18 @@ pub(super) enum Action {
 impl Changes {
     /// Whether the tree on disk is the tree.
     pub(crate) fn is_empty(&self) -> bool {
-        self.actions.is_empty() && !self.lock
+        self.actions.is_empty() && self.lock.is_none()
+    }
+
+    /// Whether every file is as it would be written, whatever the lock says.
+    pub(crate) fn has_no_files(&self) -> bool {
+        self.actions.is_empty()
+    }
+
+    /// Whether a file has the right contents and the wrong mode.
+    pub(crate) fn is_only_mode(&self, path: &str) -> bool {
+        let mut actions = self.actions.iter();
+        actions.any(|(of, action)| of == path && *action == Action::Mode)
     }
 }
 

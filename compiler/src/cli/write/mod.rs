@@ -41,7 +41,7 @@ pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> 
     disk::refuse_link(folder)?;
     let old = read_lock(folder)?;
     let mut changes = plan_write(folder, tree, old.as_ref())?;
-    changes.lock = old.as_ref() != Some(lock);
+    changes.lock = moved(old.as_ref(), lock);
     Ok(changes)
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Res
         old => old?,
     };
     let mut changes = plan_write(folder, tree, old.as_ref())?;
-    changes.lock = old.as_ref() != Some(lock);
+    changes.lock = moved(old.as_ref(), lock);
     if !force {
         refuse(folder, &changes)?;
     }
@@ -73,7 +73,7 @@ pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Res
         // Also of one that a killed run had removed already.
         disk::remove_empty_parents(folder, orphan);
     }
-    if changes.lock {
+    if changes.lock.is_some() {
         disk::put(&folder.join(LOCK_FILE), &lock.to_json(), false)?;
     }
     Ok(changes)
@@ -103,6 +103,23 @@ pub(crate) fn built(out: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = disk::folders(out)?;
     folders.retain(|folder| folder.join(LOCK_FILE).is_file());
     Ok(folders)
+}
+
+/// Why a lock is not the one that is there, in words; `None` if it is.
+fn moved(old: Option<&Lock>, new: &Lock) -> Option<&'static str> {
+    let Some(old) = old else {
+        return Some("there was none");
+    };
+    let reasons = [
+        (!old.pending.is_empty(), "a build was interrupted"),
+        (old.gpuc != new.gpuc, "another version of gpuc wrote it"),
+        (old.input != new.input, "the input changed"),
+        (old.from != new.from, "the input is in another place"),
+        (old.pins != new.pins, "other charts, images or machines"),
+    ];
+    let reason = reasons.iter().find(|(holds, _)| *holds);
+    let reason = reason.map_or("its files changed", |(_, reason)| reason);
+    (old != new).then_some(reason)
 }
 
 /// Removals come first, because a folder may give way to a file or a file to a folder.

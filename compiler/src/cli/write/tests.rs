@@ -175,7 +175,7 @@ fn what_somebody_changed_is_kept_unless_forced() {
     let tree = tree(&next);
     let changes = check(folder.path(), &tree, &lock(&tree)).unwrap();
     assert_eq!(changes.edited_by_hand, ["a.txt", "b.txt"]);
-    assert!(changes.lock && all(folder.path()) == before);
+    assert!(changes.lock.is_some() && all(folder.path()) == before);
     force(&folder, &next);
     assert_eq!(names(&folder), ["a.txt", "c.txt", "d.txt", LOCK_FILE]);
     assert_eq!(text(&folder, "a.txt"), "2");

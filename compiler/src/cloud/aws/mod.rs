@@ -12,6 +12,7 @@ mod node_group;
 mod os;
 mod pool;
 mod provision;
+mod regions;
 mod rules;
 mod tags;
 #[cfg(test)]
@@ -46,6 +47,8 @@ static FACTS: Facts = Facts {
     ],
     os: os::OS,
     makes_machines: true,
+    regions: regions::REGIONS,
+    region_of: |region| names::is_region_name(region).then_some(region),
     machine_word: "EC2 instance type",
     pool_name: NameRule {
         words: "letters, digits and -, starting with a letter and not ending with -",

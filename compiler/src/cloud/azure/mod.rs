@@ -8,6 +8,7 @@ mod mig;
 pub mod names;
 mod os;
 mod pool;
+mod regions;
 mod rules;
 #[cfg(test)]
 mod testing;
@@ -45,6 +46,8 @@ static FACTS: Facts = Facts {
     autoscalers: &[Autoscaler::Managed, Autoscaler::None],
     os: os::OS,
     makes_machines: true,
+    regions: regions::REGIONS,
+    region_of: |location| names::is_region_name(location).then_some(location),
     machine_word: "Azure VM size",
     pool_name: NameRule {
         words: "lower-case letters and digits, starting with a letter",

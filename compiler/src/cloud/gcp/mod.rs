@@ -15,6 +15,7 @@ mod os;
 pub mod partitions;
 mod place;
 mod pool;
+mod regions;
 mod rules;
 mod setting;
 mod taints;
@@ -50,6 +51,11 @@ static FACTS: Facts = Facts {
     autoscalers: &[Autoscaler::Managed, Autoscaler::None],
     os: os::OS,
     makes_machines: true,
+    regions: regions::REGIONS,
+    region_of: |location| {
+        let region = names::region_of_zone(location).unwrap_or(location);
+        names::is_region_name(region).then_some(region)
+    },
     machine_word: "Compute Engine machine type",
     pool_name: NAME,
     cluster_name: NAME,

@@ -28,6 +28,8 @@ static FACTS: Facts = Facts {
     autoscalers: &[Autoscaler::None],
     os: os::OS,
     makes_machines: false,
+    regions: &[],
+    region_of: |_| None,
     machine_word: "host",
     pool_name: NameRule {
         words: "lower-case letters, digits and -, starting and ending with a letter or digit",

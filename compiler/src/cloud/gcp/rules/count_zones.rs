@@ -78,7 +78,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .help("write the pool's `zones`, or `min` and `max` instead of `count`")
                 .emit();
         } else if nodes.min % zones != 0 {
-            let message = format!("{} nodes do not go into {zones} zones evenly", nodes.min);
+            let message = match nodes.min {
+                1 => format!("1 node does not go into {zones} zones evenly"),
+                nodes => format!("{nodes} nodes do not go into {zones} zones evenly"),
+            };
             let (fewer, more) = (nodes.min / zones * zones, nodes.min.div_ceil(zones) * zones);
             let help = if fewer == 0 {
                 format!("write {more}, or fewer zones")

@@ -1,6 +1,7 @@
 //! A pool has another number of nodes than hosts.
 
 use crate::check::Rule;
+use crate::diag::words;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -68,8 +69,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let message = format!(
-            "pool `{}` has {} nodes, but {count} hosts",
-            pool.name, nodes.min
+            "pool `{}` has {}, but {}",
+            pool.name,
+            words::counted(nodes.min, "node"),
+            words::counted(count, "host")
         );
         let draft = report
             .draft(&RULE.code, nodes.min_span, message)
