@@ -166,7 +166,7 @@ pub(crate) struct BuildArgs {
     /// The folder of the trees; each cluster has a folder in it.
     #[arg(short, long, value_name = "DIR", default_value = "clusters")]
     pub(crate) out: PathBuf,
-    /// Write nothing; end with 1 when the committed tree is stale, edited by hand, or has files too many.
+    /// Write nothing; end with 1 when the committed tree is stale, edited by hand, or has old files of gpuc's.
     #[arg(long, conflicts_with_all = ["force", "prune"])]
     pub(crate) check: bool,
     /// Overwrite files that somebody changed or that are not gpuc's.
