@@ -15,6 +15,7 @@ mod examples;
 mod fresh;
 mod fuzzed;
 mod golden;
+mod hosts;
 mod keys;
 mod matrix;
 mod needs;

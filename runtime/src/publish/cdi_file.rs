@@ -44,15 +44,6 @@ pub fn write(folder: &Path, specs: &[(Class, Spec)]) -> io::Result<Changes> {
     Ok(changes)
 }
 
-/// Removes the specs. They stay when the daemon ends, as containers may start again without it; this is for a node that
-/// hands out devices in another way from now on.
-pub fn clear(folder: &Path) -> io::Result<Changes> {
-    if !folder.exists() {
-        return Ok(Changes::default());
-    }
-    write(folder, &[])
-}
-
 fn text(spec: &Spec) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(spec)? + "\n")
 }
@@ -179,7 +170,7 @@ mod tests {
         assert_eq!(changes.removed.len(), 2);
         let gpu = "k8s.device-plugin.nvidia.com-gpu.json";
         assert_eq!(names(folder.path()), [gpu, "nvidia.yaml"]);
-        clear(folder.path()).unwrap();
+        write(folder.path(), &[]).unwrap();
         assert_eq!(names(folder.path()), ["nvidia.yaml"]);
     }
 

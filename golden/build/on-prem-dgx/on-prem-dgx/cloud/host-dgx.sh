@@ -139,6 +139,14 @@ check_host() {
   if [ "$dry_run" = no ] && [ "$(id -u)" != 0 ]; then
     stop "run this as root, or with --dry-run"
   fi
+  if ! is_host_of_pool; then
+    local stranger
+    stranger="this host, $(hostname), is none of the pool's: ${hosts[*]}"
+    if [ "$dry_run" = no ] && [ "$any_host" = no ]; then
+      stop "$stranger; where the pool's hosts have other names among themselves, add --any-host"
+    fi
+    warn "$stranger"
+  fi
   [[ $driver_version =~ ^[0-9]+(\.[0-9]+)*$ ]] ||
     stop "\`$driver_version\` is not a driver version"
   machine=$(uname -m)
@@ -160,14 +168,6 @@ check_host() {
   command -v systemctl >/dev/null || stop "this host has no systemd"
   if [ "$packages" = rpm ]; then
     command -v curl >/dev/null || stop "this host has no curl"
-  fi
-  if ! is_host_of_pool; then
-    local stranger
-    stranger="this host, $(hostname), is none of the pool's: ${hosts[*]}"
-    if [ "$dry_run" = no ] && [ "$any_host" = no ]; then
-      stop "$stranger; where the pool's hosts have other names among themselves, add --any-host"
-    fi
-    warn "$stranger"
   fi
 }
 
