@@ -73,11 +73,15 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     let choices = (options.choices)(&config.metadata.name);
     let cluster = resolve(Arc::clone(&config), &choices, &mut report);
     let checked = check::check(&cluster, &mut report);
+    let checked = checked.filter(|_| !report.has_errors());
+    let audited = checked.and_then(|checked| {
+        let audited = audit(lower(&checked), &checked, &mut report)?;
+        Some((checked, audited))
+    });
     gate(&config, &options.levels, &mut report);
-    if let Some(checked) = checked
+    if let Some((checked, audited)) = audited
         && !report.has_errors()
     {
-        let audited = audit(lower(&checked), &checked);
         let tree = emit(&audited, compilation.loaded.file.as_deref());
         let lock = Lock::of(&tree, input_digest(&cluster), pins(&checked, &audited));
         compilation.output = Some((tree, lock));

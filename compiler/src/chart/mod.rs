@@ -4,6 +4,7 @@ mod efa_device_plugin;
 mod nvidia_device_plugin;
 
 use crate::check::Checked;
+use crate::model::Pool;
 use crate::plan::Release;
 
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
@@ -14,10 +15,20 @@ pub use nvidia_device_plugin::NVIDIA_DEVICE_PLUGIN;
 pub struct Chart {
     /// The chart's name.
     pub name: &'static str,
-    /// The repository's URL.
+    /// The repository's URL; for `oci://` the folder that holds the chart.
     pub repository: &'static str,
     /// The pinned version, as the repository spells it.
     pub version: &'static str,
+    /// The namespace it is installed in.
+    pub namespace: &'static str,
+    /// What the pods of that namespace may do, by Kubernetes' Pod Security Standards.
+    pub pod_security: PodSecurity,
+    /// How its kinds come into the cluster.
+    pub crds: Crds,
+    /// The API groups whose kinds it brings: objects of these come after it.
+    pub groups: &'static [&'static str],
+    /// Charts that are there before it, where they are installed too, each with the reason.
+    pub after: &'static [(&'static str, &'static str)],
     /// Images that it runs at that version, with their tags.
     pub images: &'static [&'static str],
     /// The releases of it that a cluster needs, with their values.
@@ -26,5 +37,78 @@ pub struct Chart {
     pub source: &'static str,
 }
 
+/// What the pods of a namespace may do: <https://kubernetes.io/docs/concepts/security/pod-security-standards/>, read
+/// 2026-11-21.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodSecurity {
+    /// Nothing that is known to lead out of a container.
+    Restricted,
+    /// What most programs ask for.
+    Baseline,
+    /// Anything: what drivers and device plugins need.
+    Privileged,
+}
+
+impl PodSecurity {
+    /// The word in the namespace's labels.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Restricted => "restricted",
+            Self::Baseline => "baseline",
+            Self::Privileged => "privileged",
+        }
+    }
+}
+
+/// How a chart's kinds come into the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crds {
+    /// It has none.
+    None,
+    /// In its folder `crds`: Helm makes them once and never changes them again.
+    Folder,
+    /// As templates: Helm changes them as it does any object.
+    Templates,
+}
+
+/// The namespace of Kubernetes' own, which nobody makes.
+pub const KUBE_SYSTEM: &str = "kube-system";
+
 /// Every chart, by name.
 pub static CHARTS: &[&Chart] = &[&EFA_DEVICE_PLUGIN, &NVIDIA_DEVICE_PLUGIN];
+
+/// The chart of this name.
+pub fn of(name: &str) -> Option<&'static Chart> {
+    CHARTS.iter().find(|chart| chart.name == name).copied()
+}
+
+impl Chart {
+    /// What helm and Argo CD call it: its name, or for a registry the whole path.
+    pub fn is_oci(&self) -> bool {
+        self.repository.starts_with("oci://")
+    }
+
+    /// The URL of the chart itself in a registry.
+    pub fn oci_url(&self) -> String {
+        format!("{}/{}", self.repository, self.name)
+    }
+}
+
+/// The node affinity that keeps pods on the nodes of these pools: each of them is told by labels that its nodes have
+/// from the start.
+pub(crate) fn affinity<'p>(pools: impl IntoIterator<Item = &'p Pool>) -> serde_json::Value {
+    let terms = pools.into_iter().map(|pool| {
+        let labels = pool.selector.iter();
+        let expressions = labels.map(|label| {
+            serde_json::json!({"key": label.key, "operator": "In", "values": [label.value]})
+        });
+        serde_json::json!({"matchExpressions": expressions.collect::<Vec<_>>()})
+    });
+    serde_json::json!({
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": terms.collect::<Vec<_>>(),
+            }
+        }
+    })
+}

@@ -4,7 +4,7 @@
 use gpuc_schema::config::DevicePlugin;
 use serde_json::{Map, Value, json};
 
-use super::Chart;
+use super::{Chart, Crds, PodSecurity};
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::lower;
@@ -17,6 +17,11 @@ pub static NVIDIA_DEVICE_PLUGIN: Chart = Chart {
     name: "nvidia-device-plugin",
     repository: "https://nvidia.github.io/k8s-device-plugin",
     version: "0.20.0",
+    namespace: "nvidia-device-plugin",
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::None,
+    groups: &[],
+    after: &[],
     images: &["nvcr.io/nvidia/k8s-device-plugin:v0.20.0"],
     releases,
     source: "NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/values.yaml, 2026-11-21",
@@ -35,10 +40,10 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
     Release {
         name: full_name(pool),
         chart: &NVIDIA_DEVICE_PLUGIN,
-        namespace: "nvidia-device-plugin".to_owned(),
+        namespace: NVIDIA_DEVICE_PLUGIN.namespace.to_owned(),
         values: Node::typed(&values(cluster, pool), origin),
-        pool: pool.name.value.clone(),
-        daemon_set: full_name(pool),
+        pools: vec![pool.name.value.clone()],
+        daemon_sets: vec![full_name(pool)],
     }
 }
 
@@ -67,7 +72,7 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     if let Some(class) = os.runtime_class {
         values.insert("runtimeClassName".to_owned(), json!(class.name));
     }
-    values.insert("affinity".to_owned(), affinity(pool));
+    values.insert("affinity".to_owned(), super::affinity([pool]));
     values.insert("tolerations".to_owned(), json!(lower::tolerations(pool)));
     Value::Object(values)
 }
@@ -89,18 +94,4 @@ fn config(pool: &Pool) -> Option<String> {
          \x20     - name: nvidia.com/gpu\n\
          \x20       replicas: {replicas}\n"
     ))
-}
-
-fn affinity(pool: &Pool) -> Value {
-    let labels = pool.selector.iter();
-    let expressions: Vec<_> = labels
-        .map(|label| json!({"key": label.key, "operator": "In", "values": [label.value]}))
-        .collect();
-    json!({
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {
-                "nodeSelectorTerms": [{"matchExpressions": expressions}]
-            }
-        }
-    })
 }

@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
     use crate::node::Origin;
-    use crate::plan::{Command, File, Object, Provisioning, ResourceSummary, Summary};
+    use crate::plan::{Command, Delivery, File, Object, Provisioning, ResourceSummary, Summary};
 
     fn plan(pools: Vec<PoolSummary>) -> Plan {
         Plan {
@@ -168,6 +168,8 @@ mod tests {
             },
             objects: Vec::new(),
             releases: Vec::new(),
+            steps: Vec::new(),
+            delivery: Delivery::Script,
             expectations: Vec::new(),
             summary: Summary {
                 place: "Amazon EKS".to_owned(),

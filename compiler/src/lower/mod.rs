@@ -3,12 +3,14 @@
 mod device_plugin;
 mod expectations;
 pub(crate) mod inputs;
+mod namespaces;
 mod node_config;
 mod releases;
+mod steps;
 mod summary;
 
 use crate::check::Checked;
-use crate::plan::Plan;
+use crate::plan::{Delivery, Plan};
 
 pub use node_config::node_config;
 
@@ -19,12 +21,15 @@ pub(crate) use node_config::{os, strategy_word};
 pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
     objects.extend(cluster.cloud.objects(cluster));
-    objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     let releases = releases::releases(cluster);
+    objects.extend(namespaces::namespaces(&releases, &objects));
+    objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     Plan {
         cluster: cluster.name.value.clone(),
         provisioning: cluster.cloud.provision(cluster),
         expectations: expectations::expectations(cluster, &objects, &releases),
+        steps: steps::steps(&objects, &releases),
+        delivery: Delivery::Script,
         objects,
         releases,
         summary: summary::summary(cluster),

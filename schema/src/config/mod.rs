@@ -4,7 +4,9 @@
 //! `gpuc explain nodePools.sharing` prints. Every leaf that a diagnostic may point at is [`Spanned`]. There is no
 //! `flatten`, `untagged` or internally tagged type: serde buffers those, and the places are lost.
 
+mod charts;
 mod cloud;
+mod fragment;
 mod gitops;
 mod monitoring;
 mod notebooks;
@@ -21,7 +23,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use charts::*;
 pub use cloud::*;
+pub use fragment::Fragment;
 pub use gitops::*;
 pub use monitoring::*;
 pub use notebooks::*;
@@ -93,7 +97,10 @@ pub struct GpuCluster {
     /// Notebooks for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notebooks: Option<Spanned<Notebooks>>,
-    /// What brings the generated tree to the cluster.
+    /// Helm charts by name: those to install beside what the rest asks for, and values of your own for any of them.
+    #[serde(default, skip_serializing_if = "Charts::is_empty")]
+    pub charts: Charts,
+    /// What brings the generated tree to the cluster. Without it, `install.sh` does, with helm and kubectl.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gitops: Option<Spanned<Gitops>>,
 }

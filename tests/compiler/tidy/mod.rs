@@ -51,7 +51,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "lower",
         &["chart", "check", "cloud", "model", "node", "plan", "source"],
     ),
-    ("audit", &["check", "plan"]),
+    ("audit", &["chart", "check", "diag", "node", "plan"]),
     (
         "emit",
         &["audit", "node", "plan", "shell", "tree", "yaml", "lock"],
