@@ -2,6 +2,7 @@
 
 mod efa_device_plugin;
 mod jobset;
+pub mod keys;
 mod kubeflow_trainer;
 mod kueue;
 mod lws;
