@@ -1,5 +1,7 @@
-//! Kubeflow's Trainer, which runs `TrainJobs`. It brings a copy of `JobSet`, which is left out: gpuc installs that chart
-//! itself, so that there is one of it whoever needs it.
+//! Kubeflow's Trainer, which runs `TrainJobs`.
+//!
+//! It brings a copy of `JobSet`, which is left out: gpuc installs that chart itself, so that there is one of it whoever
+//! needs it.
 
 use serde_json::json;
 
