@@ -13,7 +13,7 @@ struct Paths(BTreeMap<String, String>);
 
 impl Paths {
     fn of(chart: &str) -> Self {
-        let file = format!("charts/{chart}/values-paths.tsv");
+        let file = format!("charts/{}/values-paths.tsv", folder(chart));
         let text = needs::text(UPSTREAM, &file);
         let rows = text.lines().filter(|line| !line.starts_with('#'));
         let rows = rows.filter_map(|line| line.split_once('\t'));
@@ -80,15 +80,29 @@ fn charts_know_every_key() {
     assert_eq!(found, ["config/default2"]);
 }
 
+/// Where a chart's values lie: one was renamed since they were put there.
+fn folder(chart: &str) -> &str {
+    match chart {
+        "dra-driver-nvidia-gpu" => "nvidia-dra-driver-gpu",
+        chart => chart,
+    }
+}
+
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
 fn charts_are_pinned_to_the_version_that_was_looked_at() {
     for chart in gpuc::chart::CHARTS {
-        let file = format!("charts/{}/Chart.yaml", chart.name);
-        let text = needs::text(UPSTREAM, &file);
-        let description: Value = serde_yaml::from_str(&text).unwrap();
-        assert_eq!(description["name"], chart.name);
-        assert_eq!(description["version"], chart.version, "{}", chart.name);
+        // Some have a made-up version in their repository, and get theirs when they are released.
+        let text = needs::text(UPSTREAM, &format!("charts/{}/SOURCE", folder(chart.name)));
+        let mut lines = text.lines();
+        let version = lines.find_map(|line| line.strip_prefix("version: chart "));
+        let version = version.unwrap().split(' ').next().unwrap();
+        assert_eq!(
+            version.trim_start_matches('v'),
+            chart.version.trim_start_matches('v'),
+            "{}",
+            chart.name
+        );
     }
 }
 
