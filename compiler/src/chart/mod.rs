@@ -1,6 +1,7 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
 mod efa_device_plugin;
+pub mod images;
 pub mod keys;
 mod nvidia_device_plugin;
 
