@@ -1,6 +1,7 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
 mod efa_device_plugin;
+pub mod images;
 mod jobset;
 pub mod keys;
 mod kubeflow_trainer;

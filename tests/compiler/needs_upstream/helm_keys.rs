@@ -55,6 +55,12 @@ const BETTER_KNOWN: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "gpu-operator",
+        "dcgmExporter/config/data",
+        "text",
+        "templates: the file of metrics, CSV",
+    ),
+    (
+        "gpu-operator",
         "devicePlugin/config/data",
         "texts",
         "values.yaml: the data of a ConfigMap",
@@ -74,6 +80,18 @@ const BETTER_KNOWN: &[(&str, &str, &str, &str)] = &[
     (
         "kube-prometheus-stack",
         "alertmanager/route",
+        "free",
+        "values.yaml: routes by name",
+    ),
+    (
+        "kube-prometheus-stack",
+        "alertmanager/routePerReplica",
+        "free",
+        "values.yaml: routes by name",
+    ),
+    (
+        "kube-prometheus-stack",
+        "prometheus/routePerReplica",
         "free",
         "values.yaml: routes by name",
     ),
@@ -107,7 +125,16 @@ const BETTER_KNOWN: &[(&str, &str, &str, &str)] = &[
         "texts",
         "values.yaml: the data of a ConfigMap",
     ),
+    (
+        "nvidia-device-plugin",
+        "namespace",
+        REFUSED,
+        "templates: the chart fails where it is set",
+    ),
 ];
+
+/// The word for what a chart names only to refuse it.
+const REFUSED: &str = "refused";
 
 /// The ends of the names of what charts hand on to Kubernetes whole, so that a default says nothing of what else it may
 /// hold.
@@ -204,8 +231,9 @@ fn keys(chart: &str, folder: &str) -> Keys {
             at(&mut keys, &condition.replace('.', "/")).word = "bool".into();
         }
     }
-    for (at, key) in &mut keys {
-        settle(at, key);
+    // A schema that refuses every other key needs no guess.
+    if chart != "jupyterhub" {
+        keys.iter_mut().for_each(|(name, key)| settle(name, key));
     }
     for inside in inside.into_iter().flatten() {
         let text = |key: &str| inside[key].as_str().unwrap_or_default();
@@ -230,6 +258,10 @@ fn keys(chart: &str, folder: &str) -> Keys {
             !key.word.is_empty() || !key.below.is_empty(),
             "{of} has no {path}"
         );
+        if *word == REFUSED {
+            keys.remove(*path);
+            continue;
+        }
         key.word = (*word).to_owned();
         key.below.clear();
         if word.is_empty() {

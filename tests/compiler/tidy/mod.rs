@@ -102,6 +102,7 @@ const NAMES_CLOUDS: &[(&str, &str)] = &[
         "chart/efa_device_plugin.rs",
         "the chart's own name and places",
     ),
+    ("chart/images/table.rs", "images' names"),
     ("chart/keys/dead.rs", "charts' own names and places"),
     ("chart/keys/mod.rs", "charts' own names"),
     ("cli/args.rs", "the words of `gpuc init`"),

@@ -87,8 +87,6 @@ table! {
         "ignored since 25.10.0: with `cdi.enabled` CDI is the default", OPERATOR;
     "gpu-operator" "driver/useOpenKernelModules" => ["driver/kernelModuleType"],
         "`driver.kernelModuleType` replaced it: `auto`, `open` or `proprietary`", OPERATOR;
-    "gpu-operator" "driver/licensingConfig/configMapName/name" => ["driver/licensingConfig/secretName"],
-        "the licence stands in a secret", OPERATOR;
     "gpu-operator" "migManager/strategy" => ["mig/strategy"],
         "the strategy stands beside the manager, not in it", OPERATOR;
     "gpu-operator" "devicePlugin/migStrategy" => ["mig/strategy"],
@@ -175,6 +173,8 @@ table! {
         "that is the key of the operator's chart", PLUGIN;
     "nvidia-device-plugin" "node-feature-discovery" => ["nfd"],
         "the chart calls it `nfd`", PLUGIN;
+    "nvidia-device-plugin" "namespace" => [],
+        "the chart refuses it: the namespace is the release's own", PLUGIN;
     "nvidia-device-plugin" "serviceMonitor" => [],
         "the plugin has no metrics", PLUGIN;
     "nvidia-device-plugin" "legacyDaemonsetAPI" => [],

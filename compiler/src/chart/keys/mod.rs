@@ -292,6 +292,7 @@ mod tests {
                 Kind::Text,
             ),
             ("gpu-operator", "dcgmExporter/config/name", Kind::Any),
+            ("gpu-operator", "dcgmExporter/config/data", Kind::Text),
             ("dcgm-exporter", "customMetrics", Kind::Any),
             ("dcgm-exporter", "tolerations", Kind::List),
             (
