@@ -44,8 +44,6 @@ pub struct Chart {
     pub groups: &'static [&'static str],
     /// Charts that are there before it, where they are installed too, each with the reason.
     pub after: &'static [(&'static str, &'static str)],
-    /// Images that it runs at that version, with their tags.
-    pub images: &'static [&'static str],
     /// The releases of it that a cluster needs, with their values.
     pub releases: fn(&Checked<'_>) -> Vec<Release>,
     /// Where this stands.
@@ -105,23 +103,12 @@ pub fn of(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name).copied()
 }
 
-impl Chart {
-    /// What helm and Argo CD call it: its name, or for a registry the whole path.
-    pub fn is_oci(&self) -> bool {
-        self.repository.starts_with("oci://")
-    }
-
-    /// The URL of the chart itself in a registry.
-    pub fn oci_url(&self) -> String {
-        format!("{}/{}", self.repository, self.name)
-    }
-}
-
 /// The one release of a chart that serves the whole cluster, called as the chart is, where something wants it.
 fn alone(chart: &'static Chart, wanted: Option<Span>, values: &serde_json::Value) -> Vec<Release> {
     let release = wanted.map(|span| Release {
         name: chart.name.to_owned(),
         chart,
+        repository: chart.repository.to_owned(),
         namespace: chart.namespace.to_owned(),
         values: Node::typed(values, Origin::rule([span], "the file asks for this chart")),
         pools: Vec::new(),

@@ -17,6 +17,7 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod digest_malformed;
 mod driver_image_unused;
 mod driver_missing;
 mod driver_too_new;
@@ -27,7 +28,7 @@ mod driver_version_unused;
 mod existing_pool_key_unused;
 mod existing_selector_unclear;
 mod hosts_without_need;
-mod image_floating;
+pub(crate) mod floating_tags;
 mod image_invalid;
 mod label_invalid;
 mod label_reserved;
@@ -38,6 +39,7 @@ mod machine_retired;
 mod mig_nobody_cuts;
 mod mig_on_fraction;
 mod mig_single_unequal;
+mod mirror_malformed;
 mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
@@ -57,7 +59,7 @@ mod runtime_image_unused;
 mod scale_from_zero;
 mod sharing_without_gpus;
 mod stack_without_gpus;
-mod syntax;
+pub(crate) mod syntax;
 mod system_pods_nowhere;
 mod tags_on_nothing;
 mod taint_duplicate;
@@ -111,7 +113,7 @@ pub static RULES: &[&Rule] = &[
     &replicas_out_of_range::RULE,
     &mig_single_unequal::RULE,
     &runtime_image_missing::RULE,
-    &image_floating::RULE,
+    &floating_tags::RULE,
     &image_invalid::RULE,
     &driver_unavailable::RULE,
     &plugin_unavailable::RULE,
@@ -140,6 +142,8 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
+    &digest_malformed::RULE,
+    &mirror_malformed::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -2,6 +2,7 @@
 
 mod device_plugin;
 mod expectations;
+pub(crate) mod images;
 pub(crate) mod inputs;
 mod namespaces;
 mod node_config;
@@ -23,6 +24,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(cluster.cloud.objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));
+    images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     Plan {
         cluster: cluster.name.value.clone(),
