@@ -9,9 +9,9 @@ use super::assert_none;
 use crate::needs::{self, UPSTREAM};
 use crate::support::{blessing, repository};
 
-/// A chart: its name, its folder in `GPUC_UPSTREAM`, and its version in its repository of charts. Some have another one in
-/// Git, which the release replaces.
-const CHARTS: &[(&str, &str, &str)] = &[
+/// A chart: its name, its folder in `GPUC_UPSTREAM`, and its version in its repository of charts. Some have another one
+/// in Git, which the release replaces.
+pub(super) const CHARTS: &[(&str, &str, &str)] = &[
     (
         "aws-efa-k8s-device-plugin",
         "aws-efa-k8s-device-plugin",
@@ -112,6 +112,30 @@ const BETTER_KNOWN: &[(&str, &str, &str, &str)] = &[
         "prometheusOperator/env",
         "free",
         "values.yaml: variables by name",
+    ),
+    (
+        "kube-prometheus-stack",
+        "alertmanager/verticalPodAutoscaler/updatePolicy",
+        "free",
+        "values.yaml: a field of the VerticalPodAutoscaler",
+    ),
+    (
+        "kube-prometheus-stack",
+        "prometheus/verticalPodAutoscaler/updatePolicy",
+        "free",
+        "values.yaml: a field of the VerticalPodAutoscaler",
+    ),
+    (
+        "kube-prometheus-stack",
+        "prometheusOperator/verticalPodAutoscaler/updatePolicy",
+        "free",
+        "values.yaml: a field of the VerticalPodAutoscaler",
+    ),
+    (
+        "kube-prometheus-stack",
+        "prometheus/prometheusSpec/tsdb",
+        "free",
+        "values.yaml: a field of the Prometheus resource",
     ),
     (
         "kube-prometheus-stack",
@@ -233,7 +257,9 @@ fn keys(chart: &str, folder: &str) -> Keys {
     }
     // A schema that refuses every other key needs no guess.
     if chart != "jupyterhub" {
-        keys.iter_mut().for_each(|(name, key)| settle(name, key));
+        for (name, key) in &mut keys {
+            settle(name, key);
+        }
     }
     for inside in inside.into_iter().flatten() {
         let text = |key: &str| inside[key].as_str().unwrap_or_default();
@@ -262,7 +288,7 @@ fn keys(chart: &str, folder: &str) -> Keys {
             keys.remove(*path);
             continue;
         }
-        key.word = (*word).to_owned();
+        (*word).clone_into(&mut key.word);
         key.below.clear();
         if word.is_empty() {
             let rows = rows(folder);
@@ -280,7 +306,8 @@ fn keys(chart: &str, folder: &str) -> Keys {
     keys
 }
 
-fn read(folder: &str, file: &str) -> Value {
+/// A YAML file of a chart.
+pub(super) fn read(folder: &str, file: &str) -> Value {
     serde_yaml::from_str(&needs::text(UPSTREAM, &format!("charts/{folder}/{file}"))).unwrap()
 }
 
@@ -326,7 +353,7 @@ fn schema(keys: &mut Keys, object: &Value) {
         let key = keys.entry(name.clone()).or_default();
         let word = word(property);
         if is_new || key.word == "any" {
-            key.word = word.to_owned();
+            word.clone_into(&mut key.word);
         }
         if word.is_empty() && key.word.is_empty() {
             schema(&mut key.below, property);

@@ -62,8 +62,8 @@ pub fn unlisted(chart: &str) -> &'static [&'static str] {
     found.map_or(&[], |(_, names)| names)
 }
 
-/// The values that make a chart pull everything that it lets be moved from `registry`, a host or a host and a path. What
-/// follows the host in an image's name stays.
+/// The values that make a chart pull everything that it lets be moved from `registry`, a host or a host and a path.
+/// What follows the host in an image's name stays.
 pub fn mirrored(chart: &str, registry: &str) -> Value {
     let registry = registry.trim_end_matches('/');
     let mut values = Value::Object(Map::new());
