@@ -31,4 +31,5 @@ mod schema;
 mod starters;
 mod tidy;
 mod typed;
+mod values;
 mod yaml;
