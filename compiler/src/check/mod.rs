@@ -205,7 +205,8 @@ mod tests {
         for file in fs::read_dir(folder).expect("the folder of the rules") {
             let path = file.expect("a file").path();
             let text = fs::read_to_string(&path).expect("a text");
-            if text.contains("\npub(super) static RULE: Rule") {
+            let is_rule = |reach| text.contains(&format!("\npub({reach}) static RULE: Rule"));
+            if is_rule("super") || is_rule("crate") {
                 let name = path.file_stem().expect("a name").to_string_lossy();
                 files.push(name.replace('_', "-"));
             }

@@ -9,9 +9,9 @@ use crate::Spanned;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mirror {
-    /// The registry, a host or a host and a path, that images are pulled from. What follows the host in an image's name
-    /// stays: `nvcr.io/nvidia/k8s-device-plugin` becomes `registry.acme.dev/mirror/nvidia/k8s-device-plugin`. Images that
-    /// you name yourself, such as `stack.runtimeImage`, are left as they are.
+    /// The registry, a host or a host and a path, that images are pulled from. What follows the host in an image's
+    /// name stays: `nvcr.io/nvidia/k8s-device-plugin` becomes `registry.acme.dev/mirror/nvidia/k8s-device-plugin`.
+    /// Images that you name yourself, such as `stack.runtimeImage`, are left as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["registry.acme.dev/mirror"]))]
     pub images: Option<Spanned<String>>,

@@ -64,8 +64,8 @@ pub fn unlisted(chart: &str) -> &'static [&'static str] {
     found.map_or(&[], |(_, names)| names)
 }
 
-/// The values that make a chart pull those of these images that it lets be moved from `registry`, a host or a host and a
-/// path. What follows the host in an image's name stays.
+/// The values that make a chart pull these images from `registry`, a host or a host and a path, as far as it lets them
+/// be moved. What follows the host in an image's name stays.
 pub fn mirrored<'i>(
     chart: &str,
     images: impl IntoIterator<Item = &'i ChartImage>,
