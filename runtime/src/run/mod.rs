@@ -325,12 +325,18 @@ impl Daemon {
         }
         let registered = &mut self.status.registered;
         let changed = match event {
-            PluginEvent::Registered { resource, .. } => registered.insert(resource),
-            PluginEvent::NotRegistered { resource, .. }
-            | PluginEvent::GivenUp { resource }
-            | PluginEvent::NotBound { resource, .. }
-            | PluginEvent::Closed { resource } => registered.remove(&resource),
-            PluginEvent::Bound { .. }
+            PluginEvent::Known {
+                resource,
+                known: true,
+            } => registered.insert(resource),
+            PluginEvent::Known { resource, .. } | PluginEvent::Closed { resource } => {
+                registered.remove(&resource)
+            }
+            PluginEvent::Registered { .. }
+            | PluginEvent::NotRegistered { .. }
+            | PluginEvent::GivenUp { .. }
+            | PluginEvent::NotBound { .. }
+            | PluginEvent::Bound { .. }
             | PluginEvent::SocketLost { .. }
             | PluginEvent::SocketTaken { .. } => false,
         };

@@ -9,7 +9,7 @@ pub struct Status {
     pub driver_trouble: Option<String>,
     /// Why the last configuration was not taken; nothing where it was.
     pub config_trouble: Option<String>,
-    /// The resources that the kubelet knows.
+    /// The resources that the kubelet knows which runs now.
     pub registered: BTreeSet<String>,
     /// How often the GPUs were read.
     pub scans: u64,

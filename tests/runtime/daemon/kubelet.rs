@@ -42,6 +42,30 @@ async fn a_kubelet_that_wipes_its_folder_is_met_again() {
     );
 }
 
+/// Ready is what the kubelet knows that runs now: one that is gone, with or without its socket, knows nothing.
+#[tokio::test]
+async fn a_node_is_not_ready_while_its_kubelet_is_away() {
+    let mut node = Node::running(H100).await;
+    // The first is stopped and takes its socket along; the second is killed and leaves it.
+    for takes_its_socket in [true, false] {
+        if takes_its_socket {
+            node.kubelet.stop().await;
+        } else {
+            node.kubelet.kill().await;
+        }
+        node.answers("/readyz", 503, "it is away").await;
+        node.answers("/healthz", 200, "ok").await;
+        node.kubelet.start().await;
+        node.kubelet.met(GPU).await;
+        node.is_ready().await;
+    }
+    let metrics = node.metrics().await;
+    assert_eq!(
+        metrics.with("gpuc_registrations_total", &[("resource", GPU)]),
+        [3.0]
+    );
+}
+
 fn cdi(node: &mut Node) {
     let folder = node.path("cdi");
     node.config["devices"] = json!({"cdi": {"specDir": folder}});
