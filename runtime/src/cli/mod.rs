@@ -114,3 +114,51 @@ fn open_for_cutting(args: &NodeArgs, roots: &Roots) -> Result<Real> {
     }
     Ok(Real::open(&roots.driver)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
+    use super::end_on_panic;
+
+    /// Set where this test runs as the process that panics: names what panics there.
+    const PANICS: &str = "GPUC_TEST_PANICS";
+
+    /// How a process ends that would end well, had nothing panicked in it.
+    fn end_of(what: &str) -> Option<i32> {
+        let program = std::env::current_exe().expect("a test is a program");
+        let name = "cli::tests::a_panic_anywhere_ends_the_process";
+        let mut child = Command::new(program);
+        child.args(["--exact", name]).env(PANICS, what);
+        let ended = child.output().expect("it can be started");
+        ended.status.code()
+    }
+
+    #[test]
+    fn a_panic_anywhere_ends_the_process() {
+        let Ok(what) = std::env::var(PANICS) else {
+            assert_eq!(end_of("nothing"), Some(0));
+            for what in ["task", "question", "thread"] {
+                assert_eq!(end_of(what), Some(101), "{what}");
+            }
+            return;
+        };
+        end_on_panic();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            // As far as anybody is told who waits for nothing: no handle is asked how it went.
+            match what.as_str() {
+                "task" => drop(tokio::spawn(async { panic!("as wanted") })),
+                "question" => drop(tokio::task::spawn_blocking(|| panic!("as wanted"))),
+                "thread" => drop(std::thread::spawn(|| panic!("as wanted"))),
+                _ => {}
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        });
+        std::process::exit(0);
+    }
+}
