@@ -10,18 +10,22 @@ use gpuc_runtime::device::{self, Gpu, Inventory, Offer};
 use gpuc_runtime::health::{Health, HealthEvent, Policy};
 use gpuc_runtime::host::HostFiles;
 use gpuc_runtime::labels::labels;
-use gpuc_runtime::nvml::Nvml;
+use gpuc_runtime::nvml::{Nvml, Real};
 use gpuc_runtime::state::State;
 use serde_json::{Value, json};
 
-use super::{End, configuration, open, roots};
+use super::{End, MadeUp, configuration, roots};
 
 /// Shows it. Where the node differs from its configuration or something is not well, the command is refused after
 /// showing all the same.
 pub(crate) fn run(args: &InspectArgs) -> Result<End> {
     let config = configuration(&args.node)?;
-    let roots = roots(&args.node, &config);
-    let driver = open(&args.node, &roots)?;
+    let mut roots = roots(&args.node, &config);
+    let made = MadeUp::new(&args.node, "", &mut roots)?;
+    let driver: Box<dyn Nvml> = match &made {
+        Some(made) => Box::new(made.fake.clone()),
+        None => Box::new(Real::open(&roots.driver)?),
+    };
     let inventory = device::discover(&*driver, &roots, None)?;
     let files = HostFiles::read(&roots, &config.driver.host_root, &inventory);
     let mut differences = device::differences(&inventory, &config);
