@@ -185,11 +185,13 @@ async fn answer_http(
     // Dropping the set ends what is in it; answers that are being given are tasks of their own.
     let mut servers = JoinSet::new();
     let mut serving: Option<SocketAddr> = None;
+    // What was last tried in vain, and when to try it again.
+    let mut refused: Option<(SocketAddr, Instant)> = None;
     loop {
         let port = state.borrow_and_update().config.metrics.port;
         let wanted = SocketAddr::new(address, port);
-        let mut again = None;
-        if serving != Some(wanted) {
+        refused = refused.filter(|(tried, at)| *tried == wanted && *at > Instant::now());
+        if serving != Some(wanted) && refused.is_none() {
             match TcpListener::bind(wanted).await {
                 Ok(listener) => {
                     info!("metrics and probes at {wanted}");
@@ -208,13 +210,13 @@ async fn answer_http(
                         None => warn!("no metrics and no probes at {wanted}: {error}"),
                         Some(old) => warn!("metrics and probes stay at {old}: {wanted}: {error}"),
                     }
-                    again = Some(Instant::now() + PORT_AGAIN);
+                    refused = Some((wanted, Instant::now() + PORT_AGAIN));
                 }
             }
         }
         tokio::select! {
             changed = state.changed() => if changed.is_err() { return },
-            () = super::until(again) => {}
+            () = super::until(refused.map(|(_, at)| at)) => {}
             // One that was ended is forgotten.
             Some(_) = servers.join_next() => {}
         }

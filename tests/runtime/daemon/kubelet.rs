@@ -109,6 +109,23 @@ async fn specs_are_written_before_anything_is_offered() {
     assert_eq!(names, ["k8s.device-plugin.nvidia.com/gpu=GPU-3"]);
 }
 
+/// A GPU whose spec cannot be written would let no container start: it is not handed out until it can be.
+#[tokio::test]
+async fn a_folder_that_takes_no_spec_keeps_gpus_from_being_handed_out() {
+    let mut node = Node::new(H100);
+    cdi(&mut node);
+    // A file where the folder ought to be: root may write to any folder.
+    fs::write(node.path("cdi"), "").unwrap();
+    node.kubelet.start().await;
+    node.start();
+    node.offers(GPU, 8, 0).await;
+    let refused = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
+    assert!(refused.message().contains("cannot be written"), "{refused}");
+    fs::remove_file(node.path("cdi")).unwrap();
+    node.offers(GPU, 8, 8).await;
+    node.allocate(GPU, &["GPU-3"]).await.unwrap();
+}
+
 /// The folder of specs is emptied by a start of the node's container runtime, or by hand.
 #[tokio::test]
 async fn a_spec_that_is_taken_away_is_written_again() {
