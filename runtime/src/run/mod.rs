@@ -50,7 +50,7 @@ const MPS_LOOK: Duration = Duration::from_millis(500);
 const SPECS_AGAIN: Duration = Duration::from_secs(5);
 
 /// How many events from before the first reading are kept one by one; beyond that, one of each.
-const EARLY: usize = 1_000;
+const EARLY: usize = 256;
 
 /// Where reports of the daemon go: to metrics, to the node object, to whoever tests it.
 pub struct Outlets {
