@@ -152,7 +152,7 @@ impl Daemon {
             let due = self.next_due();
             let event = tokio::select! {
                 event = events.recv() => event,
-                () = until(due) => continue,
+                () = world::until(due) => continue,
             };
             match event {
                 Some(Event::Shutdown(why)) => {
@@ -332,24 +332,7 @@ impl Daemon {
             }
             _ => {}
         }
-        let registered = &mut self.status.registered;
-        let changed = match event {
-            PluginEvent::Known {
-                resource,
-                known: true,
-            } => registered.insert(resource),
-            PluginEvent::Known { resource, .. } | PluginEvent::Closed { resource } => {
-                registered.remove(&resource)
-            }
-            PluginEvent::Registered { .. }
-            | PluginEvent::NotRegistered { .. }
-            | PluginEvent::GivenUp { .. }
-            | PluginEvent::NotBound { .. }
-            | PluginEvent::Bound { .. }
-            | PluginEvent::SocketLost { .. }
-            | PluginEvent::SocketTaken { .. } => false,
-        };
-        if changed {
+        if self.status.heard(event) {
             self.tell_status();
         }
     }
@@ -511,11 +494,4 @@ fn policy(config: &NodeConfig, (disable, enable): &(Option<String>, Option<Strin
         warn!("`{word}` in DP_DISABLE_HEALTHCHECKS or DP_ENABLE_HEALTHCHECKS is no XID");
     }
     policy
-}
-
-async fn until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
-    }
 }

@@ -216,7 +216,7 @@ async fn answer_http(
         }
         tokio::select! {
             changed = state.changed() => if changed.is_err() { return },
-            () = super::until(refused.map(|(_, at)| at)) => {}
+            () = until(refused.map(|(_, at)| at)) => {}
             // One that was ended is forgotten.
             Some(_) = servers.join_next() => {}
         }
@@ -249,4 +249,12 @@ fn signals(events: &UnboundedSender<Event>) -> Result<()> {
         }
     });
     Ok(())
+}
+
+/// Waits until something is due; for ever where nothing is.
+pub(super) async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
 }
