@@ -4,7 +4,7 @@
 use gpuc_schema::config::DevicePlugin;
 use serde_json::{Map, Value, json};
 
-use super::Chart;
+use super::{Chart, affinity};
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::lower;
@@ -22,6 +22,9 @@ pub static NVIDIA_DEVICE_PLUGIN: Chart = Chart {
     source: "NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/values.yaml, 2026-11-21",
 };
 
+/// The namespace of every release.
+const NAMESPACE: &str = "nvidia-device-plugin";
+
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let pools = cluster.pools_advertised_by(DevicePlugin::Nvidia);
     pools.map(|pool| release(cluster, pool)).collect()
@@ -35,11 +38,16 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
     Release {
         name: full_name(pool),
         chart: &NVIDIA_DEVICE_PLUGIN,
-        namespace: "nvidia-device-plugin".to_owned(),
+        namespace: NAMESPACE.to_owned(),
         values: Node::typed(&values(cluster, pool), origin),
         pool: pool.name.value.clone(),
         daemon_set: full_name(pool),
     }
+}
+
+/// The DaemonSet that a pool's release makes, as namespace and name.
+pub(crate) fn daemon_set(pool: &Pool) -> (String, String) {
+    (NAMESPACE.to_owned(), full_name(pool))
 }
 
 fn full_name(pool: &Pool) -> String {
@@ -89,18 +97,4 @@ fn config(pool: &Pool) -> Option<String> {
          \x20     - name: nvidia.com/gpu\n\
          \x20       replicas: {replicas}\n"
     ))
-}
-
-fn affinity(pool: &Pool) -> Value {
-    let labels = pool.selector.iter();
-    let expressions: Vec<_> = labels
-        .map(|label| json!({"key": label.key, "operator": "In", "values": [label.value]}))
-        .collect();
-    json!({
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {
-                "nodeSelectorTerms": [{"matchExpressions": expressions}]
-            }
-        }
-    })
 }

@@ -17,6 +17,7 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod dashboards_without_grafana;
 mod driver_image_unused;
 mod driver_missing;
 mod driver_too_new;
@@ -26,6 +27,7 @@ mod driver_version_unreadable;
 mod driver_version_unused;
 mod existing_pool_key_unused;
 mod existing_selector_unclear;
+mod exporter_without_runtime;
 mod hosts_without_need;
 mod image_floating;
 mod image_invalid;
@@ -38,6 +40,8 @@ mod machine_retired;
 mod mig_nobody_cuts;
 mod mig_on_fraction;
 mod mig_single_unequal;
+mod monitoring_name_invalid;
+mod monitoring_without_gpus;
 mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
@@ -140,6 +144,10 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
+    &exporter_without_runtime::RULE,
+    &dashboards_without_grafana::RULE,
+    &monitoring_without_gpus::RULE,
+    &monitoring_name_invalid::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.
