@@ -22,6 +22,7 @@ mod needs;
 mod needs_clouds;
 mod needs_gcloud;
 mod needs_kubectl;
+mod needs_promtool;
 mod needs_shell;
 mod needs_shellcheck;
 mod needs_upstream;

@@ -97,7 +97,7 @@ static POWER_HIGH: Page = Page {
 static XID_FATAL: Page = Page {
     severity: Critical,
     when: "The last critical error (Xid) of a GPU is one after which NVIDIA asks for a reset or a restart.",
-    meaning: "The GPU is not to be trusted until then. The metric keeps the last error until the exporter starts anew, so \
+    meaning: "The GPU is not to be trusted before it was reset. The metric keeps the last error until the exporter starts anew, so \
               the alert stays until the node was restarted or another error came.",
     action: "Cordon and drain the node, reset the GPU (`nvidia-smi --gpu-reset`) or restart the node. If it comes back, \
              send the card in with the output of `nvidia-bug-report.sh`.",

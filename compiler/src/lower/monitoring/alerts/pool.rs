@@ -60,6 +60,9 @@ fn missing(watched: &Watched<'_>) -> Vec<Alert> {
             resource_label(&offer.resource)
         );
         let capacity = Expression::recorded(&series::NODE_CAPACITY, &matchers);
+        let nodes = Expression::recorded(&series::NODE_POOL, &of_pool(watched.pool));
+        // A node that no plugin ever registered with has not even a number.
+        let capacity = capacity.with(nodes, "({} or on (node) 0 * {})");
         Alert {
             name: AlertName::GpuMissing,
             pool: None,
