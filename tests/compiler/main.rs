@@ -18,6 +18,7 @@ mod golden;
 mod hosts;
 mod keys;
 mod matrix;
+mod monitoring;
 mod needs;
 mod needs_clouds;
 mod needs_gcloud;
