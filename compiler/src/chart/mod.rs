@@ -1,14 +1,16 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
+pub(crate) mod dcgm_exporter;
 mod efa_device_plugin;
 pub mod images;
 mod jobset;
 pub mod keys;
+pub(crate) mod kube_prometheus_stack;
 mod kubeflow_trainer;
 mod kueue;
 mod lws;
 mod node_feature_discovery;
-mod nvidia_device_plugin;
+pub(crate) mod nvidia_device_plugin;
 
 use crate::check::Checked;
 use crate::lower;
@@ -17,8 +19,10 @@ use crate::node::{Node, Origin};
 use crate::plan::Release;
 use crate::source::Span;
 
+pub use dcgm_exporter::DCGM_EXPORTER;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use jobset::JOBSET;
+pub use kube_prometheus_stack::KUBE_PROMETHEUS_STACK;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;
 pub use lws::LWS;
@@ -91,6 +95,7 @@ pub const KUBE_SYSTEM: &str = "kube-system";
 pub static CHARTS: &[&Chart] = &[
     &EFA_DEVICE_PLUGIN,
     &JOBSET,
+    &KUBE_PROMETHEUS_STACK,
     &KUBEFLOW_TRAINER,
     &KUEUE,
     &LWS,

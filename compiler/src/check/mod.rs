@@ -17,6 +17,7 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod dashboards_without_grafana;
 mod digest_malformed;
 mod driver_image_unused;
 mod driver_missing;
@@ -27,6 +28,7 @@ mod driver_version_unreadable;
 mod driver_version_unused;
 mod existing_pool_key_unused;
 mod existing_selector_unclear;
+mod exporter_without_runtime;
 pub(crate) mod floating_tags;
 mod hosts_without_need;
 mod image_invalid;
@@ -40,6 +42,8 @@ mod mig_nobody_cuts;
 mod mig_on_fraction;
 mod mig_single_unequal;
 mod mirror_malformed;
+mod monitoring_name_invalid;
+mod monitoring_without_gpus;
 mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
@@ -144,6 +148,10 @@ pub static RULES: &[&Rule] = &[
     &region_unknown::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
+    &exporter_without_runtime::RULE,
+    &dashboards_without_grafana::RULE,
+    &monitoring_without_gpus::RULE,
+    &monitoring_name_invalid::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

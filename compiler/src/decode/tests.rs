@@ -155,27 +155,27 @@ fn values_of_another_type_come_with_what_to_write() {
         check(&format!("{HEAD}{POOL}{line}\n"), &[expected]);
     };
     one(
-        "monitoring: {dashboards: yes}",
+        "monitoring: {dashboards: yes, prometheus: {install: {}}}",
         "0101 8:26: `monitoring.dashboards` needs `true` or `false`, not the text `yes`; help: write `true`",
     );
     one(
-        "monitoring: {alerts: {temperatureCelsius: 0105}}",
+        "monitoring: {alerts: {temperatureCelsius: 0105}, prometheus: {install: {}}}",
         "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not `0105`; help: YAML 1.2 reads it as 105 and YAML 1.1 as 69: write `105`, or `0o105` for 69",
     );
     one(
-        "monitoring: {alerts: {temperatureCelsius: 1e2}}",
+        "monitoring: {alerts: {temperatureCelsius: 1e2}, prometheus: {install: {}}}",
         "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not `1e2`; help: write `100`",
     );
     one(
-        "monitoring: {alerts: {temperatureCelsius: 1_00}}",
+        "monitoring: {alerts: {temperatureCelsius: 1_00}, prometheus: {install: {}}}",
         "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not the text `1_00`; help: write `100`",
     );
     one(
-        "monitoring: {alerts: {temperatureCelsius: \"90\"}}",
+        "monitoring: {alerts: {temperatureCelsius: \"90\"}, prometheus: {install: {}}}",
         "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not the text `90`; help: write `90`",
     );
     one(
-        "monitoring: {alerts: [90]}",
+        "monitoring: {alerts: [90], prometheus: {install: {}}}",
         "0101 8:22: `monitoring.alerts` needs a mapping, not a list; help: write its keys without `-`",
     );
     one(
@@ -334,7 +334,7 @@ fn examples_of_the_codes_raise_them_and_fixes_mend_them() {
 #[test]
 fn fixes_mend_what_they_say() {
     let text = format!(
-        "{HEAD}queueing:\n  kueue: {{}}\nmonitoring: {{dashboards: \"on\", exporter: DCGM}}\nallow: a-b\nnodePools:\n  - {{nam: 5, nodes: {{count: \"1\"}}, stack: {{driverVersion: 580}}}}\n"
+        "{HEAD}queueing:\n  kueue: {{}}\nmonitoring: {{dashboards: \"on\", exporter: DCGM, prometheus: {{install: {{}}}}}}\nallow: a-b\nnodePools:\n  - {{nam: 5, nodes: {{count: \"1\"}}, stack: {{driverVersion: 580}}}}\n"
     );
     let (_, found, _) = run(&text);
     assert_eq!(

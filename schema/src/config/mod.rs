@@ -4,6 +4,7 @@
 //! `gpuc explain nodePools.sharing` prints. Every leaf that a diagnostic may point at is [`Spanned`]. There is no
 //! `flatten`, `untagged` or internally tagged type: serde buffers those, and the places are lost.
 
+mod alert_name;
 mod charts;
 mod cloud;
 mod fragment;
@@ -24,6 +25,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use alert_name::AlertName;
 pub use charts::*;
 pub use cloud::*;
 pub use fragment::Fragment;
