@@ -10,6 +10,13 @@ use serde::{Deserialize, Serialize};
 /// The `apiVersion` of this format.
 pub const API_VERSION: &str = "node.gpuc.dev/v1alpha1";
 
+/// The key of the taint with which nodes register whose GPUs the runtime has to cut first, and which it takes off.
+///
+/// The Cluster Autoscaler, a cloud's own among them, takes a node with a taint that begins so for one that is about to
+/// be ready, and leaves the taint out of its picture of nodes to come; no flag is needed (kubernetes/autoscaler,
+/// cluster-autoscaler/FAQ.md, 2026-11).
+pub const STARTUP_TAINT: &str = "startup-taint.cluster-autoscaler.kubernetes.io/gpuc";
+
 /// The `kind` of this format.
 pub const KIND: &str = "NodeConfig";
 

@@ -51,7 +51,7 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
         health: HealthPolicy::default(),
         labels: LabelOutput::Node,
         metrics: MetricsConfig::default(),
-        startup_taint: None,
+        startup_taint: pool.startup_taint.as_ref().map(|taint| taint.key.clone()),
     }
 }
 

@@ -48,6 +48,9 @@ pub struct Pool {
     pub selector: Vec<Label>,
     /// Every taint that its nodes have, whoever sets it, by key and effect.
     pub taints: Vec<PoolTaint>,
+    /// The taint with which its nodes register and which gpuc-runtime takes off when their GPUs are cut. It is not
+    /// among [`Self::taints`]: what runs on the pool does not tolerate it, but waits.
+    pub startup_taint: Option<PoolTaint>,
     /// What a pod that must run there tolerates, one for each taint that keeps pods away.
     pub tolerations: Vec<Toleration>,
 }
@@ -149,6 +152,13 @@ pub struct Toleration {
 }
 
 impl Pool {
+    /// The taints that its nodes get from gpuc when they register.
+    pub fn registered_taints(&self) -> impl Iterator<Item = &PoolTaint> {
+        let by_gpuc = |taint: &&PoolTaint| taint.set_by == SetBy::Gpuc;
+        let lasting = self.taints.iter().filter(by_gpuc);
+        lasting.chain(&self.startup_taint)
+    }
+
     /// Whether its nodes have GPUs; a hole counts as no.
     pub fn has_gpus(&self) -> bool {
         matches!(self.gpus.get(), Some(Some(_)))

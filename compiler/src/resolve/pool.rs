@@ -59,6 +59,7 @@ pub(super) fn resolve(
         labels: Vec::new(),
         selector: Vec::new(),
         taints: Vec::new(),
+        startup_taint: None,
         tolerations: Vec::new(),
     };
     pool.labels = labels(&pool);
@@ -71,6 +72,7 @@ pub(super) fn resolve(
     let more = cloud.taints(config, &pool);
     taints::add(&mut pool.taints, more);
     pool.tolerations = taints::tolerations(&pool.taints);
+    pool.startup_taint = taints::startup(&pool, cloud);
     pool
 }
 
