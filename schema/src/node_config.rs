@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The `apiVersion` of this format.
@@ -67,7 +68,9 @@ pub struct NodeConfig {
 }
 
 /// What a container can get beside its GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum Extra {
     /// GDRCopy: copies between host and GPU memory with little delay.
@@ -81,13 +84,13 @@ pub enum Extra {
 }
 
 /// Which shares go first where GPUs are shared or cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SharePlacement {
-    /// The GPU with the fewest users.
+    /// The GPU with the fewest users: containers get in each other's way as little as can be.
     #[default]
     Distributed,
-    /// The GPU with the most users that has room.
+    /// The GPU with the most users that has room: whole GPUs stay free for as long as can be.
     Packed,
 }
 

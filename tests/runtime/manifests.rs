@@ -1,7 +1,8 @@
 //! What the compiler writes for the runtime, and what the runtime makes of it: arguments, configuration, and what each
-//! container sees of its node. Every example is compiled, so that no cloud and no way of sharing is left out.
+//! container sees of its node. Every example is compiled, and the clusters with every setting, so that no cloud and no
+//! way of sharing is left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,16 +10,21 @@ use clap::Parser;
 use gpuc::compile::{Options, compile};
 use gpuc::diag::{Levels, Report};
 use gpuc::load::{self, Files};
+use gpuc::plan::Plan;
 use gpuc::resolve::Choices;
 use gpuc::source::Sources;
 use gpuc_runtime::args::{Cli, Command, MigCommand, NodeArgs};
 use gpuc_runtime::config::{self, NodeConfig};
-use gpuc_schema::node_config::{DeviceInjection, NodeSharing};
+use gpuc_schema::node_config::{
+    DeviceInjection, Extra, LabelOutput, NodeSharing, STARTUP_TAINT, SharePlacement,
+};
 use serde_yaml::Value;
 
 /// A pool's objects, read back.
 struct Pool {
     name: String,
+    /// Whether the cloud makes its nodes with the startup taint.
+    declares_startup: bool,
     pod: Value,
     config_map: String,
     config: NodeConfig,
@@ -149,6 +155,131 @@ fn every_container_sees_what_its_command_opens() {
 }
 
 #[test]
+fn the_startup_taint_is_declared_where_it_is_taken_off() {
+    let (mut with, mut without) = (0, 0);
+    for pool in pools() {
+        let key = pool.config.startup_taint.as_deref();
+        let key_tolerated = pool.tolerations().contains(&STARTUP_TAINT);
+        let declared = pool.declares_startup;
+        assert_eq!(key, declared.then_some(STARTUP_TAINT), "{}", pool.name);
+        assert_eq!(key_tolerated, declared, "{}", pool.name);
+        let cuts = matches!(pool.config.sharing, NodeSharing::Mig { apply: true, .. });
+        assert!(cuts || !declared, "{}: nothing to wait for", pool.name);
+        if declared {
+            with += 1
+        } else {
+            without += u32::from(cuts)
+        }
+    }
+    assert!(with >= 3 && without >= 1, "{with} {without}");
+}
+
+#[test]
+fn the_runtime_may_take_its_startup_taint_off_and_no_other() {
+    let rule = format!("taint.key == '{STARTUP_TAINT}' ||");
+    let mut policies = 0;
+    for (path, text) in clusters() {
+        for object in compiled(&path, &text).objects {
+            if object["kind"].as_str() != Some("ValidatingAdmissionPolicy") {
+                continue;
+            }
+            policies += 1;
+            let rules = object["spec"]["validations"].as_sequence().unwrap().iter();
+            let rules: Vec<_> = rules
+                .map(|rule| rule["expression"].as_str().unwrap())
+                .collect();
+            let all = rules.iter().filter(|it| it.contains(&rule));
+            assert_eq!(all.count(), 1, "{path}");
+        }
+    }
+    assert!(policies > 3);
+}
+
+#[test]
+fn only_what_makes_a_node_ready_tolerates_the_startup_taint() {
+    let mut tolerating = BTreeSet::new();
+    for (path, text) in clusters() {
+        let compiled = compiled(&path, &text);
+        for (file, contents) in &compiled.files {
+            let mut folders = file.split('/');
+            let in_cluster = ["manifests", "helm"].contains(&folders.next().unwrap());
+            if in_cluster && contents.contains(STARTUP_TAINT) {
+                tolerating.insert(folders.next().unwrap().to_owned());
+            }
+            // A pod that tried a node that is not ready would find no GPU there.
+            if file == "cloud/verify.sh" {
+                let pods = contents.lines().filter(|line| line.contains("tolerations"));
+                assert!(
+                    pods.clone().all(|line| !line.contains(STARTUP_TAINT)),
+                    "{file}"
+                );
+                assert!(
+                    contents.contains(STARTUP_TAINT),
+                    "{file}: counts such nodes"
+                );
+            }
+        }
+    }
+    // The driver is what the runtime waits for.
+    let expected = ["gpuc-runtime", "nvidia-driver-installer"];
+    assert_eq!(tolerating, expected.map(str::to_owned).into());
+}
+
+#[test]
+fn what_containers_get_beside_gpus_is_where_the_runtime_looks() {
+    let (mut mounted, mut below_the_driver) = (0, 0);
+    for pool in pools() {
+        for container in pool.containers() {
+            let Command::Serve(args) = &container.cli.command else {
+                continue;
+            };
+            if let LabelOutput::FeatureFile { path } = &pool.config.labels {
+                container.writes_as_the_host(Path::new(path).parent().unwrap());
+            }
+            if pool.config.extras.is_empty() {
+                continue;
+            }
+            if pool.config.driver.host_root == "/" {
+                below_the_driver += 1;
+                continue;
+            }
+            mounted += 1;
+            assert_eq!(
+                container.host_path(&args.node.dev),
+                Path::new("/dev"),
+                "{container}"
+            );
+            let propagation = container.seen(&args.node.dev).1["mountPropagation"].as_str();
+            assert_eq!(propagation, Some("HostToContainer"), "{container}");
+        }
+    }
+    assert!(mounted > 0 && below_the_driver > 0);
+}
+
+#[test]
+fn every_setting_of_a_node_is_used_by_some_cluster() {
+    let pools = pools();
+    let any = |is: &dyn Fn(&NodeConfig) -> bool| pools.iter().any(|pool| is(&pool.config));
+    for extra in [Extra::Gdrcopy, Extra::Gds, Extra::Mofed, Extra::Imex] {
+        assert!(any(&|config| config.extras.contains(&extra)), "{extra:?}");
+    }
+    for placement in [SharePlacement::Distributed, SharePlacement::Packed] {
+        assert!(any(&|config| config.placement == placement));
+    }
+    assert!(any(&|config| config.labels == LabelOutput::None));
+    assert!(any(&|config| matches!(
+        config.labels,
+        LabelOutput::FeatureFile { .. }
+    )));
+    assert!(any(&|config| config.startup_taint.is_some()));
+    for pool in &pools {
+        // Device rules are written anew under a container that got its GPUs behind the kubelet's back.
+        let behind = pool.config.devices == DeviceInjection::EnvironmentVariable;
+        assert_eq!(pool.config.pass_device_nodes, behind, "{}", pool.name);
+    }
+}
+
+#[test]
 fn every_container_may_do_what_its_command_does() {
     for pool in pools() {
         for container in pool.containers() {
@@ -176,6 +307,13 @@ fn every_container_may_do_what_its_command_does() {
 }
 
 impl Pool {
+    /// The keys that its pods tolerate.
+    fn tolerations(&self) -> Vec<&str> {
+        let tolerations = self.pod["tolerations"].as_sequence();
+        let tolerations = tolerations.into_iter().flatten();
+        tolerations.filter_map(|it| it["key"].as_str()).collect()
+    }
+
     fn containers(&self) -> Vec<Container<'_>> {
         let lists = ["initContainers", "containers"].map(|list| self.pod[list].as_sequence());
         let values = lists.into_iter().flatten().flatten();
@@ -307,11 +445,12 @@ impl std::fmt::Display for Container<'_> {
     }
 }
 
-/// The pools that the runtime serves in the examples.
+/// The pools that the runtime serves.
 fn pools() -> Vec<Pool> {
     let mut pools = Vec::new();
-    for (path, text) in examples() {
-        let objects = objects(&path, &text);
+    for (path, text) in clusters() {
+        let compiled = compiled(&path, &text);
+        let objects = &compiled.objects;
         let config_maps: BTreeMap<String, &Value> = objects
             .iter()
             .filter(|object| object["kind"].as_str() == Some("ConfigMap"))
@@ -327,9 +466,11 @@ fn pools() -> Vec<Pool> {
                 .as_str()
                 .unwrap();
             let config = config::parse(text);
+            let config = config.unwrap_or_else(|error| panic!("{path}: {error}"));
             pools.push(Pool {
                 name: format!("{path}: {}", name(set)),
-                config: config.unwrap_or_else(|error| panic!("{path}: {error}")),
+                declares_startup: compiled.declares_startup(&config.pool),
+                config,
                 config_map,
                 pod,
             });
@@ -342,8 +483,30 @@ fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
-/// The runtime's manifests of a cluster, as a second reader of YAML sees them.
-fn objects(path: &str, text: &str) -> Vec<Value> {
+/// What is made of a cluster.
+struct Compiled {
+    /// The runtime's manifests, as a second reader of YAML sees them.
+    objects: Vec<Value>,
+    /// Every file's path and contents.
+    files: Vec<(String, String)>,
+    plan: Plan,
+}
+
+impl Compiled {
+    /// Whether the cloud's resources of a pool say that its nodes have the startup taint.
+    fn declares_startup(&self, pool: &str) -> bool {
+        let script = format!("pool-{pool}");
+        let resources = self.plan.provisioning.resources.iter();
+        let mut fields = resources
+            .filter(|resource| resource.script == script)
+            .flat_map(|resource| &resource.fields);
+        fields.any(|field| {
+            field.kind.name == "taints" && field.want.to_string().contains(STARTUP_TAINT)
+        })
+    }
+}
+
+fn compiled(path: &str, text: &str) -> Compiled {
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let world = Files::one(path, text);
     let choices = |_: &str| Choices::default();
@@ -351,32 +514,41 @@ fn objects(path: &str, text: &str) -> Vec<Value> {
         levels: Levels::default(),
         choices: &choices,
     };
-    let loaded = load::load_all(&world, &[path], &mut sources, &mut report);
-    let mut objects = Vec::new();
-    for one in loaded {
-        let compilation = compile(one, &options);
-        let Some((tree, _)) = &compilation.output else {
-            panic!("{path} does not compile");
-        };
-        let of_runtime = tree.files().filter(|(path, _)| {
-            path.contains("/gpuc-runtime/") && Path::new(path).extension() == Some("yaml".as_ref())
-        });
-        objects.extend(
-            of_runtime.map(|(_, file)| -> Value { serde_yaml::from_str(&file.contents).unwrap() }),
-        );
+    let mut loaded = load::load_all(&world, &[path], &mut sources, &mut report);
+    assert_eq!(loaded.len(), 1, "{path} has one cluster");
+    let compilation = compile(loaded.remove(0), &options);
+    let (Some((tree, _)), Some(plan)) = (compilation.output, compilation.plan) else {
+        panic!("{path} does not compile");
+    };
+    let files = tree.files();
+    let files: Vec<_> = files
+        .map(|(path, file)| (path.to_owned(), file.contents.clone()))
+        .collect();
+    let of_runtime = files.iter().filter(|(path, _)| {
+        path.contains("/gpuc-runtime/") && Path::new(path).extension() == Some("yaml".as_ref())
+    });
+    let objects = of_runtime.map(|(_, text)| serde_yaml::from_str(text).unwrap());
+    Compiled {
+        objects: objects.collect(),
+        plan,
+        files,
     }
-    objects
 }
 
-/// The examples that stand in one file; those of fleets build on others and differ in names only.
-fn examples() -> BTreeMap<String, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let entries = fs::read_dir(folder).unwrap();
-    let files = entries.filter_map(|entry| {
-        let path = entry.unwrap().path();
-        let name = path.file_name()?.to_str()?.to_owned();
-        let text = fs::read_to_string(path.join("gpu-cluster.yaml")).ok()?;
-        Some((format!("{name}/gpu-cluster.yaml"), text))
+/// The examples that stand in one file, and the clusters with every setting. Those of fleets build on others and differ
+/// in names only.
+fn clusters() -> BTreeMap<String, String> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let files = |folder: &str| {
+        let entries = fs::read_dir(top.join(folder)).unwrap();
+        entries.map(|entry| entry.unwrap().path())
+    };
+    let examples = files("examples").map(|path| path.join("gpu-cluster.yaml"));
+    let all = examples.chain(files("tests/compiler/rich"));
+    let read = all.filter_map(|path| {
+        let text = fs::read_to_string(&path).ok()?;
+        let name = path.strip_prefix(&top).unwrap().display().to_string();
+        Some((name, text))
     });
-    files.collect()
+    read.collect()
 }

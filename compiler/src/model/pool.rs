@@ -1,6 +1,8 @@
 //! A pool as gpuc understands it.
 
-use gpuc_schema::config::{DevicePlugin, DriverOwner, NodePool, OsFamily, TaintEffect};
+use gpuc_schema::config::{
+    DevicePlugin, DriverOwner, Extra, NodeLabels, NodePool, OsFamily, TaintEffect,
+};
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
 
@@ -36,6 +38,10 @@ pub struct Pool {
     pub runtime_image: Option<Spanned<String>>,
     /// The image that installs the driver.
     pub driver_image: Option<Spanned<String>>,
+    /// What containers get beside their GPUs, where a node has it.
+    pub extras: Vec<Spanned<Extra>>,
+    /// Where gpuc-runtime writes labels.
+    pub node_labels: Spanned<NodeLabels>,
     /// How containers share the GPUs.
     pub sharing: Known<Sharing>,
     /// What a node offers to pods; nothing without GPUs.

@@ -49,6 +49,13 @@ pub(super) fn resolve(
             written.stack.driver_image.as_ref(),
             config.stack.driver_image.as_ref(),
         ),
+        extras: first(written.stack.extras.as_ref(), config.stack.extras.as_ref())
+            .unwrap_or_default(),
+        node_labels: first(
+            written.stack.node_labels.as_ref(),
+            config.stack.node_labels.as_ref(),
+        )
+        .unwrap_or_default(),
         written: written.clone(),
         machine,
         gpus,

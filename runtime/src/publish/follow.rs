@@ -205,3 +205,81 @@ async fn sleep_until(at: Option<Instant>) {
         tokio::time::sleep_until(at).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::api_server::{Known, NODE, server};
+    use super::*;
+    use crate::config;
+    use crate::device::offers;
+    use crate::device::testing::inventory;
+    use crate::host::HostFiles;
+
+    const CONFIG: &str = r#"{
+        "apiVersion": "node.gpuc.dev/v1alpha1",
+        "kind": "NodeConfig",
+        "cluster": "demo",
+        "pool": "slices",
+        "expected": {"model": "l4-24gb", "count": 1},
+        "driver": {"hostRoot": "/", "containerRoot": "/driver-root"},
+        "devices": "environmentVariable",
+        "sharing": "exclusive",
+        "resources": {"nvidia.com/gpu": 1},
+        "startupTaint": "gpuc.dev/starting"
+    }"#;
+
+    fn state() -> State {
+        let config = config::parse(CONFIG).unwrap();
+        let inventory = inventory("l4x1");
+        State {
+            offers: offers(&inventory, &config.sharing),
+            config: Arc::new(config),
+            inventory: Arc::new(inventory),
+            files: Arc::new(HostFiles::default()),
+            unwell: BTreeMap::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_startup_taint_goes_when_the_node_is_ready_and_as_often_as_it_is_put_back() {
+        let taint = json!({"key": "gpuc.dev/starting", "effect": "NoSchedule"});
+        let (client, known) = server(Known {
+            taints: vec![taint.clone()],
+            ..Known::default()
+        });
+        let (node, state) = (OwnNode::new(&client, NODE), state());
+        let (mut status, mut told) = (Status::default(), Told::default());
+        let taints = || known.lock().unwrap().taints.len();
+        status.scans = 1;
+        let tell = async |status: &Status, told: &mut Told| {
+            let told = bring_up_to_date(Some(&node), &state, status, told).await;
+            told.unwrap();
+        };
+        tell(&status, &mut told).await;
+        assert_eq!(taints(), 1, "the kubelet has not taken the resource");
+        assert!(told.look_again().is_none());
+
+        status.registered.insert("nvidia.com/gpu".to_owned());
+        tell(&status, &mut told).await;
+        assert_eq!(taints(), 0);
+
+        known.lock().unwrap().taints.push(taint.clone());
+        tell(&status, &mut told).await;
+        assert_eq!(taints(), 1, "nobody asks at every moment");
+        assert!(told.look_again().is_some_and(|at| at > Instant::now()));
+        let (_, at) = told.untainted.as_mut().unwrap();
+        *at -= LOOK_AGAIN;
+        assert!(told.look_again().is_some_and(|at| at <= Instant::now()));
+        tell(&status, &mut told).await;
+        assert_eq!(taints(), 0);
+
+        status.registered.clear();
+        tell(&status, &mut told).await;
+        assert!(
+            told.look_again().is_none(),
+            "a node that is not ready waits for a change"
+        );
+    }
+}
