@@ -2,7 +2,7 @@
 //! container sees of its node. Every example is compiled, and the clusters with every setting, so that no cloud and no
 //! way of sharing is left out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,26 +15,24 @@ use gpuc::resolve::Choices;
 use gpuc::source::Sources;
 use gpuc_runtime::args::{Cli, Command, MigCommand, NodeArgs};
 use gpuc_runtime::config::{self, NodeConfig};
-use gpuc_schema::node_config::{
-    DeviceInjection, Extra, LabelOutput, NodeSharing, STARTUP_TAINT, SharePlacement,
-};
+use gpuc_schema::node_config::{DeviceInjection, NodeSharing, STARTUP_TAINT};
 use serde_yaml::Value;
 
 /// A pool's objects, read back.
-struct Pool {
-    name: String,
+pub(crate) struct Pool {
+    pub(crate) name: String,
     /// Whether the cloud makes its nodes with the startup taint.
-    declares_startup: bool,
-    pod: Value,
-    config_map: String,
-    config: NodeConfig,
+    pub(crate) declares_startup: bool,
+    pub(crate) pod: Value,
+    pub(crate) config_map: String,
+    pub(crate) config: NodeConfig,
 }
 
 /// A container, and what its command is given.
-struct Container<'p> {
-    pool: &'p Pool,
-    value: &'p Value,
-    cli: Cli,
+pub(crate) struct Container<'p> {
+    pub(crate) pool: &'p Pool,
+    pub(crate) value: &'p Value,
+    pub(crate) cli: Cli,
 }
 
 #[test]
@@ -155,131 +153,6 @@ fn every_container_sees_what_its_command_opens() {
 }
 
 #[test]
-fn the_startup_taint_is_declared_where_it_is_taken_off() {
-    let (mut with, mut without) = (0, 0);
-    for pool in pools() {
-        let key = pool.config.startup_taint.as_deref();
-        let key_tolerated = pool.tolerations().contains(&STARTUP_TAINT);
-        let declared = pool.declares_startup;
-        assert_eq!(key, declared.then_some(STARTUP_TAINT), "{}", pool.name);
-        assert_eq!(key_tolerated, declared, "{}", pool.name);
-        let cuts = matches!(pool.config.sharing, NodeSharing::Mig { apply: true, .. });
-        assert!(cuts || !declared, "{}: nothing to wait for", pool.name);
-        if declared {
-            with += 1
-        } else {
-            without += u32::from(cuts)
-        }
-    }
-    assert!(with >= 3 && without >= 1, "{with} {without}");
-}
-
-#[test]
-fn the_runtime_may_take_its_startup_taint_off_and_no_other() {
-    let rule = format!("taint.key == '{STARTUP_TAINT}' ||");
-    let mut policies = 0;
-    for (path, text) in clusters() {
-        for object in compiled(&path, &text).objects {
-            if object["kind"].as_str() != Some("ValidatingAdmissionPolicy") {
-                continue;
-            }
-            policies += 1;
-            let rules = object["spec"]["validations"].as_sequence().unwrap().iter();
-            let rules: Vec<_> = rules
-                .map(|rule| rule["expression"].as_str().unwrap())
-                .collect();
-            let all = rules.iter().filter(|it| it.contains(&rule));
-            assert_eq!(all.count(), 1, "{path}");
-        }
-    }
-    assert!(policies > 3);
-}
-
-#[test]
-fn only_what_makes_a_node_ready_tolerates_the_startup_taint() {
-    let mut tolerating = BTreeSet::new();
-    for (path, text) in clusters() {
-        let compiled = compiled(&path, &text);
-        for (file, contents) in &compiled.files {
-            let mut folders = file.split('/');
-            let in_cluster = ["manifests", "helm"].contains(&folders.next().unwrap());
-            if in_cluster && contents.contains(STARTUP_TAINT) {
-                tolerating.insert(folders.next().unwrap().to_owned());
-            }
-            // A pod that tried a node that is not ready would find no GPU there.
-            if file == "cloud/verify.sh" {
-                let pods = contents.lines().filter(|line| line.contains("tolerations"));
-                assert!(
-                    pods.clone().all(|line| !line.contains(STARTUP_TAINT)),
-                    "{file}"
-                );
-                assert!(
-                    contents.contains(STARTUP_TAINT),
-                    "{file}: counts such nodes"
-                );
-            }
-        }
-    }
-    // The driver is what the runtime waits for.
-    let expected = ["gpuc-runtime", "nvidia-driver-installer"];
-    assert_eq!(tolerating, expected.map(str::to_owned).into());
-}
-
-#[test]
-fn what_containers_get_beside_gpus_is_where_the_runtime_looks() {
-    let (mut mounted, mut below_the_driver) = (0, 0);
-    for pool in pools() {
-        for container in pool.containers() {
-            let Command::Serve(args) = &container.cli.command else {
-                continue;
-            };
-            if let LabelOutput::FeatureFile { path } = &pool.config.labels {
-                container.writes_as_the_host(Path::new(path).parent().unwrap());
-            }
-            if pool.config.extras.is_empty() {
-                continue;
-            }
-            if pool.config.driver.host_root == "/" {
-                below_the_driver += 1;
-                continue;
-            }
-            mounted += 1;
-            assert_eq!(
-                container.host_path(&args.node.dev),
-                Path::new("/dev"),
-                "{container}"
-            );
-            let propagation = container.seen(&args.node.dev).1["mountPropagation"].as_str();
-            assert_eq!(propagation, Some("HostToContainer"), "{container}");
-        }
-    }
-    assert!(mounted > 0 && below_the_driver > 0);
-}
-
-#[test]
-fn every_setting_of_a_node_is_used_by_some_cluster() {
-    let pools = pools();
-    let any = |is: &dyn Fn(&NodeConfig) -> bool| pools.iter().any(|pool| is(&pool.config));
-    for extra in [Extra::Gdrcopy, Extra::Gds, Extra::Mofed, Extra::Imex] {
-        assert!(any(&|config| config.extras.contains(&extra)), "{extra:?}");
-    }
-    for placement in [SharePlacement::Distributed, SharePlacement::Packed] {
-        assert!(any(&|config| config.placement == placement));
-    }
-    assert!(any(&|config| config.labels == LabelOutput::None));
-    assert!(any(&|config| matches!(
-        config.labels,
-        LabelOutput::FeatureFile { .. }
-    )));
-    assert!(any(&|config| config.startup_taint.is_some()));
-    for pool in &pools {
-        // Device rules are written anew under a container that got its GPUs behind the kubelet's back.
-        let behind = pool.config.devices == DeviceInjection::EnvironmentVariable;
-        assert_eq!(pool.config.pass_device_nodes, behind, "{}", pool.name);
-    }
-}
-
-#[test]
 fn every_container_may_do_what_its_command_does() {
     for pool in pools() {
         for container in pool.containers() {
@@ -308,13 +181,13 @@ fn every_container_may_do_what_its_command_does() {
 
 impl Pool {
     /// The keys that its pods tolerate.
-    fn tolerations(&self) -> Vec<&str> {
+    pub(crate) fn tolerations(&self) -> Vec<&str> {
         let tolerations = self.pod["tolerations"].as_sequence();
         let tolerations = tolerations.into_iter().flatten();
         tolerations.filter_map(|it| it["key"].as_str()).collect()
     }
 
-    fn containers(&self) -> Vec<Container<'_>> {
+    pub(crate) fn containers(&self) -> Vec<Container<'_>> {
         let lists = ["initContainers", "containers"].map(|list| self.pod[list].as_sequence());
         let values = lists.into_iter().flatten().flatten();
         values.map(|value| Container::read(self, value)).collect()
@@ -359,7 +232,7 @@ impl<'p> Container<'p> {
     }
 
     /// The volume and the mount that a path in the container is on: the longest that it begins with.
-    fn seen(&self, path: &Path) -> (&Value, &Value) {
+    pub(crate) fn seen(&self, path: &Path) -> (&Value, &Value) {
         let mounts = self.value["volumeMounts"].as_sequence().unwrap().iter();
         let at = |mount: &Value| PathBuf::from(mount["mountPath"].as_str().unwrap());
         let mount = mounts
@@ -374,7 +247,7 @@ impl<'p> Container<'p> {
     }
 
     /// What a path in the container is on the host.
-    fn host_path(&self, path: &Path) -> PathBuf {
+    pub(crate) fn host_path(&self, path: &Path) -> PathBuf {
         let (volume, mount) = self.seen(path);
         let host = volume["hostPath"]["path"].as_str();
         let host = Path::new(host.unwrap_or_else(|| panic!("{self}: {}", path.display())));
@@ -386,7 +259,7 @@ impl<'p> Container<'p> {
     }
 
     /// A folder that the kubelet, a container runtime or another container finds under the same name.
-    fn writes_as_the_host(&self, path: &Path) {
+    pub(crate) fn writes_as_the_host(&self, path: &Path) {
         assert_eq!(self.host_path(path), path, "{self}");
         let (_, mount) = self.seen(path);
         assert!(
@@ -446,7 +319,7 @@ impl std::fmt::Display for Container<'_> {
 }
 
 /// The pools that the runtime serves.
-fn pools() -> Vec<Pool> {
+pub(crate) fn pools() -> Vec<Pool> {
     let mut pools = Vec::new();
     for (path, text) in clusters() {
         let compiled = compiled(&path, &text);
@@ -484,12 +357,12 @@ fn name(object: &Value) -> String {
 }
 
 /// What is made of a cluster.
-struct Compiled {
+pub(crate) struct Compiled {
     /// The runtime's manifests, as a second reader of YAML sees them.
-    objects: Vec<Value>,
+    pub(crate) objects: Vec<Value>,
     /// Every file's path and contents.
-    files: Vec<(String, String)>,
-    plan: Plan,
+    pub(crate) files: Vec<(String, String)>,
+    pub(crate) plan: Plan,
 }
 
 impl Compiled {
@@ -506,7 +379,7 @@ impl Compiled {
     }
 }
 
-fn compiled(path: &str, text: &str) -> Compiled {
+pub(crate) fn compiled(path: &str, text: &str) -> Compiled {
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let world = Files::one(path, text);
     let choices = |_: &str| Choices::default();
@@ -537,7 +410,7 @@ fn compiled(path: &str, text: &str) -> Compiled {
 
 /// The examples that stand in one file, and the clusters with every setting. Those of fleets build on others and differ
 /// in names only.
-fn clusters() -> BTreeMap<String, String> {
+pub(crate) fn clusters() -> BTreeMap<String, String> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let files = |folder: &str| {
         let entries = fs::read_dir(top.join(folder)).unwrap();

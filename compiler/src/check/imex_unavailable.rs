@@ -36,7 +36,7 @@ cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    gpu: {model: H100-SXM5, perNode: 8}
+    gpu: {model: h100-sxm5-80gb, perNode: 8}
     hosts: [node-1]
     nodes: {count: 1}
     stack: {extras: [gdrcopy, imex]}
@@ -49,7 +49,7 @@ cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    gpu: {model: H100-SXM5, perNode: 8}
+    gpu: {model: h100-sxm5-80gb, perNode: 8}
     hosts: [node-1]
     nodes: {count: 1}
     stack: {extras: [gdrcopy]}

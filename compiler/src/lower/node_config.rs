@@ -44,9 +44,9 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
             container_root: DRIVER_ROOT.to_owned(),
         },
         devices: devices(os.injection),
-        // Without them a container loses its GPUs when systemd or the kubelet's CPU manager writes its device rules anew
-        // (NVIDIA/nvidia-container-toolkit#48; NVIDIA/k8s-device-plugin README, `passDeviceSpecs`). What comes by CDI
-        // or as device nodes is among those rules.
+        // Without them a container loses its GPUs when systemd or the kubelet's CPU manager writes its device rules
+        // anew (NVIDIA/nvidia-container-toolkit#48; NVIDIA/k8s-device-plugin README, `passDeviceSpecs`). What comes
+        // by CDI or as device nodes is among those rules.
         pass_device_nodes: os.injection == Injection::EnvironmentVariable,
         sharing: sharing(cluster, pool),
         resources: pool

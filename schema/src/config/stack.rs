@@ -76,8 +76,8 @@ pub enum NodeLabels {
     /// To the node.
     #[default]
     Node,
-    /// To a file in `/etc/kubernetes/node-feature-discovery/features.d`, for clusters where Node Feature Discovery alone
-    /// labels nodes.
+    /// To a file in `/etc/kubernetes/node-feature-discovery/features.d`, for clusters where Node Feature Discovery
+    /// alone labels nodes.
     FeatureFile,
     /// Nowhere.
     None,

@@ -72,8 +72,8 @@ pub struct GpuModel {
 
 /// The cards whose NVLink goes beyond a node, to a rack: what has IMEX channels to hand out.
 ///
-/// Source: docs.nvidia.com/multi-node-nvlink-systems/imex-guide and docs.nvidia.com/base-command-manager, chapter on NVLink
-/// (GB200 and GB300), 2026-11-21.
+/// Source: docs.nvidia.com/multi-node-nvlink-systems/imex-guide; docs.nvidia.com/base-command-manager, the chapter on
+/// NVLink (GB200 and GB300), 2026-11-21.
 pub static NVLINK_RACKS: &[&GpuModel] = &[&GB200_186GB, &GB300_279GB];
 
 impl GpuModel {
