@@ -76,10 +76,11 @@ nodes() {
     "$work/all.json" >"$work/pool.json"
   jq .nodes "$work/pool.json" >"$work/nodes.json"
   starting=$(jq -r '.starting | join(", ")' "$work/pool.json")
-  [ -z "$starting" ] || note "pool $pool: gpuc-runtime has yet to cut the GPUs of $starting, and keeps pods away until then"
   all=$(jq '.items | length' "$work/all.json")
   ready_nodes=$(jq length "$work/nodes.json")
-  if [ "$ready_nodes" -lt "$fewest" ]; then
+  if [ -n "$starting" ]; then
+    fail "pool $pool: gpuc-runtime has yet to cut the GPUs of $starting, and keeps pods away until then"
+  elif [ "$ready_nodes" -lt "$fewest" ]; then
     fail "pool $pool: $ready_nodes nodes are ready, and not $fewest or more (selector $selector)"
   elif [ "$ready_nodes" -lt "$all" ]; then
     fail "pool $pool: $ready_nodes of $all nodes are ready"
