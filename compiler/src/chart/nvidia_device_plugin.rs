@@ -1,7 +1,7 @@
 //! NVIDIA's device plugin: one release for each pool that it serves, so that each tolerates its own pool's taints and
 //! nothing else.
 
-use gpuc_schema::config::DevicePlugin;
+use gpuc_schema::config::{DevicePlugin, Extra};
 use serde_json::{Map, Value, json};
 
 use super::{Chart, Crds, PodSecurity, affinity};
@@ -72,6 +72,16 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
         let strategy = lower::strategy_word(strategy.value);
         values.insert("migStrategy".to_owned(), json!(strategy));
     }
+    for extra in lower::extras(pool) {
+        let key = match extra {
+            Extra::Gdrcopy => "gdrcopyEnabled",
+            Extra::Gds => "gdsEnabled",
+            Extra::Mofed => "mofedEnabled",
+            // The chart has no value for it; the plugin's own configuration has.
+            Extra::Imex => continue,
+        };
+        values.insert(key.to_owned(), json!(true));
+    }
     if os.injection == Injection::Cdi {
         values.insert("deviceListStrategy".to_owned(), json!("cdi-cri"));
         // The chart mounts the driver's folder, which the plugin reads to write CDI specs, only where it is named.
@@ -87,14 +97,19 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
 
 /// The plugin's own configuration file, where it needs one. The chart wants it as text.
 fn config(pool: &Pool) -> Option<String> {
-    let (way, replicas, rename) = match pool.sharing.sure() {
+    let parts = [sharing(pool.sharing.sure()), imex(pool)];
+    let parts: String = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("version: v1\n{parts}"))
+}
+
+fn sharing(sharing: &Sharing) -> Option<String> {
+    let (way, replicas, rename) = match sharing {
         Sharing::TimeSlicing { replicas, rename } => ("timeSlicing", replicas.value, *rename),
         Sharing::Mps { replicas, rename } => ("mps", replicas.value, *rename),
         Sharing::Exclusive | Sharing::Mig { .. } => return None,
     };
     Some(format!(
-        "version: v1\n\
-         sharing:\n\
+        "sharing:\n\
          \x20 {way}:\n\
          \x20   renameByDefault: {rename}\n\
          \x20   failRequestsGreaterThanOne: true\n\
@@ -102,4 +117,10 @@ fn config(pool: &Pool) -> Option<String> {
          \x20     - name: nvidia.com/gpu\n\
          \x20       replicas: {replicas}\n"
     ))
+}
+
+/// The one channel that the plugin can hand out (`api/config/v1/imex.go`); a node without it serves all the same.
+fn imex(pool: &Pool) -> Option<String> {
+    let wanted = lower::extras(pool).contains(&Extra::Imex);
+    wanted.then(|| "imex:\n\x20 channelIDs: [0]\n\x20 required: false\n".to_owned())
 }

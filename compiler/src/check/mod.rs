@@ -29,9 +29,11 @@ mod driver_version_unused;
 mod existing_pool_key_unused;
 mod existing_selector_unclear;
 mod exporter_without_runtime;
+mod extras_unavailable;
 pub(crate) mod floating_tags;
 mod hosts_without_need;
 mod image_invalid;
+mod imex_unavailable;
 mod label_invalid;
 mod label_reserved;
 mod machine_part_of_larger;
@@ -60,6 +62,7 @@ mod region_unknown;
 mod replicas_out_of_range;
 mod runtime_image_missing;
 mod runtime_image_unused;
+mod runtime_setting_unused;
 mod scale_from_zero;
 mod sharing_without_gpus;
 mod stack_without_gpus;
@@ -146,6 +149,9 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
+    &extras_unavailable::RULE,
+    &imex_unavailable::RULE,
+    &runtime_setting_unused::RULE,
     &exporter_without_runtime::RULE,
     &dashboards_without_grafana::RULE,
     &monitoring_without_gpus::RULE,

@@ -163,6 +163,9 @@ pub struct Facts {
     pub cluster_name: NameRule,
     /// Whether a taint needs a value, with the source.
     pub taint_needs_value: Option<&'static str>,
+    /// Where it is seen that a taint of a pool stays off a node once it is taken off, because a node gets it when it
+    /// registers and not again. `None` where it would be put back, or where nodes register without gpuc.
+    pub startup_taints: Option<&'static str>,
     /// Label prefixes that users may not set, each with the reason.
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Who may install the driver.

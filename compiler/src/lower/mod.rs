@@ -20,11 +20,11 @@ use crate::plan::{Delivery, Plan};
 
 pub use node_config::node_config;
 
-pub(crate) use device_plugin::daemon_set::tolerations;
+pub(crate) use device_plugin::daemon_set::{early_tolerations, tolerations};
 pub(crate) use device_plugin::{
     COMPONENT as RUNTIME_NAME, NAMESPACE as RUNTIME_NAMESPACE, POD_NAME_LABEL,
 };
-pub(crate) use node_config::{os, strategy_word};
+pub(crate) use node_config::{extras, os, strategy_word};
 
 /// What to do about a cluster.
 pub fn lower(cluster: &Checked<'_>) -> Plan {

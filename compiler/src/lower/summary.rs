@@ -2,6 +2,7 @@
 
 use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, TaintEffect};
 use gpuc_schema::gpu::placement;
+use gpuc_schema::node_config::STARTUP_TAINT;
 
 use crate::check::Checked;
 use crate::model::{MachineType, Pool, PoolTaint, SetBy, Sharing};
@@ -200,6 +201,17 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
             "gpuc-runtime serves {}: it offers the GPUs, labels the nodes, watches and measures. No other device plugin, \
              feature discovery or GPU exporter is wanted there.",
             names(&ours)
+        ));
+    }
+    let starting = ours.iter().copied();
+    let starting: Vec<_> = starting
+        .filter(|pool| pool.startup_taint.is_some())
+        .collect();
+    if !starting.is_empty() {
+        notes.push(format!(
+            "New nodes of {} come with the taint `{STARTUP_TAINT}`; gpuc-runtime takes it off when it has cut their GPUs. \
+             Pods must not tolerate it.",
+            names(&starting)
         ));
     }
     if !by_cloud.is_empty() {

@@ -1,6 +1,8 @@
 //! A pool as gpuc understands it.
 
-use gpuc_schema::config::{DevicePlugin, DriverOwner, NodePool, OsFamily, TaintEffect};
+use gpuc_schema::config::{
+    DevicePlugin, DriverOwner, Extra, NodeLabels, NodePool, OsFamily, TaintEffect,
+};
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
 
@@ -36,6 +38,10 @@ pub struct Pool {
     pub runtime_image: Option<Spanned<String>>,
     /// The image that installs the driver.
     pub driver_image: Option<Spanned<String>>,
+    /// What containers get beside their GPUs, where a node has it.
+    pub extras: Vec<Spanned<Extra>>,
+    /// Where gpuc-runtime writes labels.
+    pub node_labels: Spanned<NodeLabels>,
     /// How containers share the GPUs.
     pub sharing: Known<Sharing>,
     /// What a node offers to pods; nothing without GPUs.
@@ -48,6 +54,9 @@ pub struct Pool {
     pub selector: Vec<Label>,
     /// Every taint that its nodes have, whoever sets it, by key and effect.
     pub taints: Vec<PoolTaint>,
+    /// The taint with which its nodes register and which gpuc-runtime takes off when their GPUs are cut. It is not
+    /// among [`Self::taints`]: what runs on the pool does not tolerate it, but waits.
+    pub startup_taint: Option<PoolTaint>,
     /// What a pod that must run there tolerates, one for each taint that keeps pods away.
     pub tolerations: Vec<Toleration>,
 }
@@ -149,6 +158,13 @@ pub struct Toleration {
 }
 
 impl Pool {
+    /// The taints that its nodes get from gpuc when they register.
+    pub fn registered_taints(&self) -> impl Iterator<Item = &PoolTaint> {
+        let by_gpuc = |taint: &&PoolTaint| taint.set_by == SetBy::Gpuc;
+        let lasting = self.taints.iter().filter(by_gpuc);
+        lasting.chain(&self.startup_taint)
+    }
+
     /// Whether its nodes have GPUs; a hole counts as no.
     pub fn has_gpus(&self) -> bool {
         matches!(self.gpus.get(), Some(Some(_)))

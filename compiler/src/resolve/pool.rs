@@ -49,6 +49,13 @@ pub(super) fn resolve(
             written.stack.driver_image.as_ref(),
             config.stack.driver_image.as_ref(),
         ),
+        extras: first(written.stack.extras.as_ref(), config.stack.extras.as_ref())
+            .unwrap_or_default(),
+        node_labels: first(
+            written.stack.node_labels.as_ref(),
+            config.stack.node_labels.as_ref(),
+        )
+        .unwrap_or_default(),
         written: written.clone(),
         machine,
         gpus,
@@ -59,6 +66,7 @@ pub(super) fn resolve(
         labels: Vec::new(),
         selector: Vec::new(),
         taints: Vec::new(),
+        startup_taint: None,
         tolerations: Vec::new(),
     };
     pool.labels = labels(&pool);
@@ -71,6 +79,7 @@ pub(super) fn resolve(
     let more = cloud.taints(config, &pool);
     taints::add(&mut pool.taints, more);
     pool.tolerations = taints::tolerations(&pool.taints);
+    pool.startup_taint = taints::startup(&pool, cloud);
     pool
 }
 

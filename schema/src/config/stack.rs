@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Spanned;
 
+pub use crate::node_config::Extra;
+
 /// Who installs the driver and who advertises GPUs. A pool may override any of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -29,6 +31,14 @@ pub struct Stack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["registry.acme.dev/nvidia-driver-installer:1.0.0"]))]
     pub driver_image: Option<Spanned<String>>,
+    /// What containers with GPUs get beside them, where a node has it; somebody else installs its drivers. A pool's own
+    /// list takes the place of the cluster's. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [["gdrcopy", "gds"]]))]
+    pub extras: Option<Vec<Spanned<Extra>>>,
+    /// Where gpuc-runtime writes what it knows of a node's GPUs as labels. Default: `node`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_labels: Option<Spanned<NodeLabels>>,
 }
 
 /// Who installs the NVIDIA driver.
@@ -57,4 +67,18 @@ pub enum DevicePlugin {
     Operator,
     /// The cloud, or the node's operating system.
     Cloud,
+}
+
+/// Where gpuc-runtime writes labels about a node's GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NodeLabels {
+    /// To the node.
+    #[default]
+    Node,
+    /// To a file in `/etc/kubernetes/node-feature-discovery/features.d`, for clusters where Node Feature Discovery
+    /// alone labels nodes.
+    FeatureFile,
+    /// Nowhere.
+    None,
 }

@@ -70,6 +70,19 @@ pub struct GpuModel {
     pub source: &'static str,
 }
 
+/// The cards whose NVLink goes beyond a node, to a rack: what has IMEX channels to hand out.
+///
+/// Source: docs.nvidia.com/multi-node-nvlink-systems/imex-guide; docs.nvidia.com/base-command-manager, the chapter on
+/// NVLink (GB200 and GB300), 2026-11-21.
+pub static NVLINK_RACKS: &[&GpuModel] = &[&GB200_186GB, &GB300_279GB];
+
+impl GpuModel {
+    /// Whether its NVLink goes beyond a node.
+    pub fn spans_nodes(&self) -> bool {
+        NVLINK_RACKS.iter().any(|model| model.key == self.key)
+    }
+}
+
 /// How a fact is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {

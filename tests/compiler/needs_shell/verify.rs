@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpuc::plan::Expectation;
+use gpuc_schema::node_config::STARTUP_TAINT;
 use serde_json::{Value, json};
 
 use super::life::Case;
@@ -48,6 +49,19 @@ pub(crate) fn healthy_and_not(case: &Case) {
         told.push(format!("pool {}: ", expectation.pool));
         let conditions = json!([{"type": "Ready", "status": "Unknown"}]);
         world["nodes"][name]["status"]["conditions"] = conditions;
+    }
+    fails(&stage, &world, &told);
+
+    // Whose GPUs are still to be cut takes no pods, however ready the kubelet is.
+    let mut told = Vec::new();
+    let mut world = healthy.clone();
+    for (expectation, name) in &firsts {
+        let pool = &expectation.pool;
+        told.push(format!(
+            "pool {pool}: gpuc-runtime has yet to cut the GPUs of {name}, and keeps"
+        ));
+        let taint = json!({"key": STARTUP_TAINT, "value": "starting", "effect": "NoSchedule"});
+        world["nodes"][name]["spec"]["taints"] = json!([taint]);
     }
     fails(&stage, &world, &told);
 

@@ -123,6 +123,8 @@ fn charts_are_pinned_to_the_version_that_was_looked_at() {
 const PLUGIN_KEYS: &[&str] = &[
     "flags/migStrategy",
     "flags/plugin/deviceListStrategy",
+    "imex/channelIDs/*",
+    "imex/required",
     "sharing/mps/failRequestsGreaterThanOne",
     "sharing/mps/renameByDefault",
     "sharing/mps/resources/*/name",
@@ -151,9 +153,20 @@ fn the_plugin_reads_every_key_of_its_configuration() {
                     }
                 }
                 // config.go: neither without a list of resources, nor fewer than two replicas.
-                let sharing = config["sharing"].as_object().unwrap();
-                assert_eq!(sharing.len(), 1, "{}: {name}", case.name);
-                for way in sharing.values() {
+                let sharing = config["sharing"].as_object();
+                assert!(
+                    sharing.is_none_or(|it| it.len() == 1),
+                    "{}: {name}",
+                    case.name
+                );
+                // imex.go: no channel but this one.
+                let channels = &config["imex"]["channelIDs"];
+                assert!(
+                    channels.is_null() || *channels == json!([0]),
+                    "{}",
+                    case.name
+                );
+                for way in sharing.into_iter().flat_map(|ways| ways.values()) {
                     let resources = way["resources"].as_array().unwrap();
                     assert!(!resources.is_empty(), "{}: {name}", case.name);
                     let replicas = resources.iter().map(|it| it["replicas"].as_u64());

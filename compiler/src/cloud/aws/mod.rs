@@ -63,6 +63,9 @@ static FACTS: Facts = Facts {
         source: "EKS CreateCluster (botocore 1.43.11), less the _ that CloudFormation does not let into the names of eksctl's stacks",
     },
     taint_needs_value: None,
+    startup_taints: Some(
+        "cilium/cilium#16631: EKS node groups made with a taint that an agent takes off",
+    ),
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),

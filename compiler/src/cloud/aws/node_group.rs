@@ -8,7 +8,7 @@ use gpuc_schema::{Span, Spanned};
 use super::cpu;
 use super::machines::{self, Ec2Instance};
 use crate::cloud::machine::CpuArchitecture;
-use crate::model::{Cluster, MachineType, NodeRange, Pool, PoolTaint, SetBy};
+use crate::model::{Cluster, MachineType, NodeRange, Pool, PoolTaint};
 
 /// A pool as a managed node group.
 pub(super) struct NodeGroup<'c> {
@@ -162,10 +162,9 @@ impl<'c> NodeGroup<'c> {
         written.unwrap_or(Spanned::unwritten(1))
     }
 
-    /// The taints that the node group sets.
+    /// The taints with which the node group's nodes register.
     pub(super) fn taints(&self) -> impl Iterator<Item = &'c PoolTaint> + use<'c> {
-        let taints = self.pool.taints.iter();
-        taints.filter(|taint| taint.set_by == SetBy::Gpuc)
+        self.pool.registered_taints()
     }
 
     /// Whether the Cluster Autoscaler adds its nodes.

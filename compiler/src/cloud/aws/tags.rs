@@ -121,8 +121,8 @@ pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
         );
     }
     // A tag holds one taint of a key. Of several the strictest stays: a pod that tolerates it is the more likely to
-    // fit.
-    let mut taints: Vec<_> = group.taints().collect();
+    // fit. What is taken off before pods come is no part of the picture.
+    let mut taints: Vec<_> = pool.taints.iter().collect();
     taints.sort_by_key(|taint| strictness(taint.effect));
     for taint in taints {
         let value = format!("{}:{}", taint.value, effect_name(taint.effect));

@@ -65,6 +65,9 @@ static FACTS: Facts = Facts {
         source: "learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules, 2026-11-21",
     },
     taint_needs_value: Some("azure-cli 2.91.0 accepts only key=value:Effect (acs/_validators.py)"),
+    // AKS puts a pool's taints back (Azure/AKS#2934). For those that it sets once, `nodeInitializationTaints`,
+    // azure-cli 2.91.0 has no flag.
+    startup_taints: None,
     reserved_prefixes: &[
         (
             "kubernetes.azure.com/",

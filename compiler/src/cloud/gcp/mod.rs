@@ -63,6 +63,10 @@ static FACTS: Facts = Facts {
         "gcloud writes a taint as key=value:Effect (Google Cloud SDK 528.0.0, --node-taints)",
     ),
     // A kubelet refuses to start with a label of these prefixes that is not one of the few it may set itself.
+    startup_taints: Some(
+        "cilium/cilium#16631: GKE node pools made with a taint that an agent takes off; \
+         kubernetes/cloud-provider-gcp#322 and #404: it is not put back",
+    ),
     reserved_prefixes: &[
         ("kubernetes.io/", "kubelets may not set such labels"),
         ("k8s.io/", "kubelets may not set such labels"),

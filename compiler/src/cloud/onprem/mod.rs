@@ -44,6 +44,8 @@ static FACTS: Facts = Facts {
         source: "kubernetes.io/docs/concepts/overview/working-with-objects/names: RFC 1123 labels",
     },
     taint_needs_value: None,
+    // The nodes are there before gpuc hears of them: the script that taints them would close a pool that serves.
+    startup_taints: None,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     drivers: &[
         DriverOwner::Host,

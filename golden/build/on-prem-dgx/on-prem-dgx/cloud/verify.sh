@@ -63,16 +63,24 @@ at_exit() {
     kube delete pod "$test_pod" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1 || :
 }
 
-# nodes POOL FEWEST SELECTOR: counts the pool's nodes that are ready, and keeps them for the next checks.
+# nodes POOL FEWEST SELECTOR: counts the pool's nodes that are ready, and keeps them for the next checks. One whose GPUs
+# gpuc-runtime has yet to cut is not ready: no pod can go there.
 nodes() {
-  local pool=$1 fewest=$2 selector=$3 all
+  local pool=$1 fewest=$2 selector=$3 all starting
   kube get nodes --selector "$selector" --output json >"$work/all.json" ||
     die "the nodes of pool $pool could not be asked for"
-  jq '[.items[] | select(any(.status.conditions[]?; .type == "Ready" and .status == "True"))]' \
-    "$work/all.json" >"$work/nodes.json"
+  jq --arg startup 'startup-taint.cluster-autoscaler.kubernetes.io/gpuc' '
+    def starting: any(.spec.taints[]?; .key == $startup);
+    [.items[] | select(any(.status.conditions[]?; .type == "Ready" and .status == "True"))]
+    | {nodes: map(select(starting | not)), starting: map(select(starting) | .metadata.name)}' \
+    "$work/all.json" >"$work/pool.json"
+  jq .nodes "$work/pool.json" >"$work/nodes.json"
+  starting=$(jq -r '.starting | join(", ")' "$work/pool.json")
   all=$(jq '.items | length' "$work/all.json")
   ready_nodes=$(jq length "$work/nodes.json")
-  if [ "$ready_nodes" -lt "$fewest" ]; then
+  if [ -n "$starting" ]; then
+    fail "pool $pool: gpuc-runtime has yet to cut the GPUs of $starting, and keeps pods away until then"
+  elif [ "$ready_nodes" -lt "$fewest" ]; then
     fail "pool $pool: $ready_nodes nodes are ready, and not $fewest or more (selector $selector)"
   elif [ "$ready_nodes" -lt "$all" ]; then
     fail "pool $pool: $ready_nodes of $all nodes are ready"
