@@ -1,5 +1,6 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
+mod cluster_autoscaler;
 mod efa_device_plugin;
 mod jobset;
 mod kubeflow_trainer;
@@ -15,6 +16,7 @@ use crate::node::{Node, Origin};
 use crate::plan::Release;
 use crate::source::Span;
 
+pub use cluster_autoscaler::CLUSTER_AUTOSCALER;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use jobset::JOBSET;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
@@ -90,6 +92,7 @@ pub const KUBE_SYSTEM: &str = "kube-system";
 /// Every chart, by name.
 pub static CHARTS: &[&Chart] = &[
     &EFA_DEVICE_PLUGIN,
+    &CLUSTER_AUTOSCALER,
     &JOBSET,
     &KUBEFLOW_TRAINER,
     &KUEUE,

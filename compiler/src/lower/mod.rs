@@ -7,6 +7,7 @@ mod namespaces;
 mod node_config;
 mod releases;
 mod steps;
+mod storage;
 mod summary;
 
 use crate::check::Checked;
@@ -21,6 +22,7 @@ pub(crate) use node_config::{os, strategy_word};
 pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
     objects.extend(cluster.cloud.objects(cluster));
+    objects.extend(storage::objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));

@@ -8,12 +8,14 @@ mod charts;
 mod cloud;
 mod fragment;
 mod gitops;
+mod maintenance;
 mod monitoring;
 mod notebooks;
 mod pool;
 mod quantity;
 mod sharing;
 mod stack;
+mod storage;
 mod teams;
 mod texts;
 mod workloads;
@@ -27,12 +29,14 @@ pub use charts::*;
 pub use cloud::*;
 pub use fragment::Fragment;
 pub use gitops::*;
+pub use maintenance::*;
 pub use monitoring::*;
 pub use notebooks::*;
 pub use pool::*;
 pub use quantity::*;
 pub use sharing::*;
 pub use stack::*;
+pub use storage::*;
 pub use teams::*;
 pub use texts::{Text, texts};
 pub use workloads::*;
@@ -79,6 +83,9 @@ pub struct GpuCluster {
     /// Who installs the driver and who advertises GPUs, for every pool that does not say otherwise.
     #[serde(default)]
     pub stack: Stack,
+    /// Classes of the volumes that pods ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Spanned<Storage>>,
     /// Groups of like nodes.
     #[schemars(length(min = 1))]
     pub node_pools: Vec<Spanned<NodePool>>,
@@ -145,7 +152,7 @@ pub struct Kubernetes {
 pub enum Autoscaler {
     /// Nobody: each pool needs a fixed number of nodes.
     None,
-    /// The Kubernetes Cluster Autoscaler, run in the cluster. On EKS.
+    /// The Kubernetes Cluster Autoscaler, installed in the cluster. On EKS.
     ClusterAutoscaler,
     /// Karpenter, run in the cluster. On EKS.
     Karpenter,
