@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Chart, Crds, KUBE_SYSTEM, PodSecurity};
+use super::{Chart, Crds, PodSecurity};
 use crate::check::Checked;
+use crate::cloud::AUTOSCALER;
 use crate::model::{KubernetesVersion, Pool};
 use crate::node::{Node, Origin};
 use crate::plan::Release;
@@ -13,7 +14,7 @@ pub static CLUSTER_AUTOSCALER: Chart = Chart {
     name: "cluster-autoscaler",
     repository: "https://kubernetes.github.io/autoscaler",
     version: "9.59.0",
-    namespace: KUBE_SYSTEM,
+    namespace: AUTOSCALER.0,
     pod_security: PodSecurity::Restricted,
     crds: Crds::None,
     groups: &[],
@@ -51,7 +52,10 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool], cloud: Value) -> Map<String, V
     let mut values = Map::new();
     values.insert("fullnameOverride".to_owned(), json!(name));
     // The cloud gives this account its rights by name.
-    values.insert("rbac".to_owned(), json!({"serviceAccount": {"name": name}}));
+    values.insert(
+        "rbac".to_owned(),
+        json!({"serviceAccount": {"name": AUTOSCALER.1}}),
+    );
     if let Some(tag) = tag(cluster.kubernetes.sure().value) {
         values.insert("image".to_owned(), json!({"tag": tag}));
     }

@@ -132,6 +132,9 @@ pub trait Cloud: Sync {
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
 }
 
+/// The namespace and service account of the Cluster Autoscaler, by which a cloud gives its pods their rights.
+pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
+
 /// What a machine type's name says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MachineName {

@@ -1,7 +1,7 @@
 //! Add-ons of EKS: what gives pods their IAM roles, makes volumes and sees broken nodes.
 //!
-//! They come after the pools, whose nodes some of them wait for. No script removes one: with a cluster of gpuc's they go,
-//! and in one of somebody else's others may use them by then.
+//! They come after the pools, whose nodes some of them wait for. No script removes one: with a cluster of gpuc's they
+//! go, and in one of somebody else's others may use them by then.
 
 use std::collections::BTreeMap;
 
@@ -63,8 +63,8 @@ fn resource(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
     let observe = aws(["eks", "describe-addon"], &target.region)
         .with(["--cluster-name", &target.cluster, "--addon-name", name])
         .with(["--output", "json"]);
-    // eksctl-io/eksctl:pkg/ctl/create/addon.go (the flags), userdocs/src/usage/pod-identity-associations.md (what the last
-    // one does), @99984adb, 2026-08-21.
+    // eksctl-io/eksctl:pkg/ctl/create/addon.go (the flags), userdocs/src/usage/pod-identity-associations.md (what the
+    // last one does), @99984adb, 2026-08-21.
     let create = Command::new(["eksctl", "create", "addon"]).with([
         format!("--cluster={}", target.cluster),
         format!("--name={name}"),

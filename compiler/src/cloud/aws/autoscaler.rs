@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::commands::{Target, aws};
 use super::{cluster_name, section};
-use crate::chart::CLUSTER_AUTOSCALER;
 use crate::check::Checked;
+use crate::cloud::AUTOSCALER;
 use crate::model::Cluster;
 use crate::node::Origin;
 use crate::plan::{Command, Observe, Resource, ResourceKind};
@@ -52,7 +52,7 @@ pub(super) fn values(checked: &Checked<'_>) -> Option<(Value, Vec<Span>)> {
 pub(super) fn identity(checked: Checked<'_>) -> Option<Resource> {
     let span = installed(&checked)?;
     let target = Target::cluster(&checked);
-    let (namespace, account) = (CLUSTER_AUTOSCALER.namespace, CLUSTER_AUTOSCALER.name);
+    let (namespace, account) = AUTOSCALER;
     let eksctl = |verb: &str| {
         Command::new(["eksctl", verb, "podidentityassociation"]).with([
             format!("--cluster={}", target.cluster),

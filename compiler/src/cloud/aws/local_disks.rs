@@ -31,7 +31,8 @@ pub(super) fn scratch(pool: &Pool) -> Option<Span> {
 /// What nodeadm makes of it: one RAID 0 of all disks, below the kubelet's and containerd's folders and pods' logs.
 ///
 /// Source: awslabs/amazon-eks-ami:nodeadm/doc/api.md (`LocalStorageOptions`) and doc/usage/al2023.md;
-/// eksctl-io/eksctl:userdocs/src/usage/node-bootstrapping.md (`overrideBootstrapCommand` takes a `NodeConfig`), 2026-11-21.
+/// eksctl-io/eksctl:userdocs/src/usage/node-bootstrapping.md (`overrideBootstrapCommand` takes a `NodeConfig`),
+/// 2026-11-21.
 pub(super) fn node_config() -> String {
     let config = json!({
         "apiVersion": "node.eks.aws/v1alpha1",
