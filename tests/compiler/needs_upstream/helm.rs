@@ -37,7 +37,7 @@ impl Paths {
         let Value::Object(fields) = value else {
             return Vec::new();
         };
-        if kind != "map" || self.is_leaf(path) {
+        if kind != "map" || self.is_leaf(path) || OPEN.contains(&path) {
             return Vec::new();
         }
         let child = |key: &str| match path {
@@ -56,6 +56,9 @@ impl Paths {
         !path.is_empty() && !self.0.keys().any(|path| path.starts_with(&below))
     }
 }
+
+/// Mappings that take any key although the chart has defaults in them: the Cluster Autoscaler's arguments.
+const OPEN: &[&str] = &["extraArgs"];
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]

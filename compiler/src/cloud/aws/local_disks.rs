@@ -31,8 +31,8 @@ pub(super) fn scratch(pool: &Pool) -> Option<Span> {
 /// What nodeadm makes of it: one RAID 0 of all disks, below the kubelet's and containerd's folders and pods' logs.
 ///
 /// Source: awslabs/amazon-eks-ami:nodeadm/doc/api.md (`LocalStorageOptions`) and doc/usage/al2023.md;
-/// eksctl-io/eksctl:userdocs/src/usage/node-bootstrapping.md (`overrideBootstrapCommand` takes a `NodeConfig`),
-/// 2026-11-21.
+/// <https://github.com/eksctl-io/eksctl/pull/8078> and eksctl-io/eksctl:pkg/nodebootstrap/al2023.go (eksctl puts the
+/// `NodeConfig` of `overrideBootstrapCommand` into the launch template, and EKS merges its own into it), 2026-11-21.
 pub(super) fn node_config() -> String {
     let config = json!({
         "apiVersion": "node.eks.aws/v1alpha1",

@@ -317,7 +317,8 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         update(&[switch]),
     ));
     let channel = upgrade_channel(create);
-    let set = update(&["--auto-upgrade-channel", channel]);
+    // az asks before it takes the channel away.
+    let set = update(&["--auto-upgrade-channel", channel, "--yes"]);
     fields.push(field(
         &UPGRADES,
         json!(channel),

@@ -90,8 +90,10 @@ pub(super) const FILESTORE: FieldKind = FieldKind {
 
 pub(super) const MAINTENANCE: FieldKind = FieldKind {
     name: "maintenance window",
-    read: ".maintenancePolicy.window.recurringWindow // null \
-           | if . then {start: .window.startTime, end: .window.endTime, recurrence} else null end",
+    // gcloud may write UTC as +00:00.
+    read: r#"def utc: sub("[+]00:00$"; "Z");
+            .maintenancePolicy.window.recurringWindow // null
+            | if . then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end"#,
     create: Some("--maintenance-window-start"),
     change: Change::InPlace,
     source: UPDATE_HELP,
