@@ -7,6 +7,7 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ResourceQuota, ServiceAccount};
 use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use k8s_openapi::api::storage::v1::StorageClass;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -44,6 +45,7 @@ const KINDS: &[(&str, &str, Reader)] = &[
     ("v1", "Namespace", through::<Namespace>),
     ("v1", "ResourceQuota", through::<ResourceQuota>),
     ("v1", "ServiceAccount", through::<ServiceAccount>),
+    ("storage.k8s.io/v1", "StorageClass", through::<StorageClass>),
 ];
 
 fn through<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, String> {

@@ -1,5 +1,6 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
+mod cluster_autoscaler;
 pub(crate) mod dcgm_exporter;
 mod efa_device_plugin;
 pub mod images;
@@ -19,6 +20,7 @@ use crate::node::{Node, Origin};
 use crate::plan::Release;
 use crate::source::Span;
 
+pub use cluster_autoscaler::CLUSTER_AUTOSCALER;
 pub use dcgm_exporter::DCGM_EXPORTER;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use jobset::JOBSET;
@@ -94,6 +96,7 @@ pub const KUBE_SYSTEM: &str = "kube-system";
 /// Every chart, by name.
 pub static CHARTS: &[&Chart] = &[
     &EFA_DEVICE_PLUGIN,
+    &CLUSTER_AUTOSCALER,
     &DCGM_EXPORTER,
     &JOBSET,
     &KUBE_PROMETHEUS_STACK,

@@ -11,6 +11,7 @@
 
 mod allow_unknown;
 mod allow_unused;
+mod auto_repair_fixed;
 mod autoscaler_misses_gpus;
 mod autoscaler_missing;
 mod autoscaler_unavailable;
@@ -36,6 +37,7 @@ mod image_invalid;
 mod imex_unavailable;
 mod label_invalid;
 mod label_reserved;
+mod local_disks_unavailable;
 mod machine_part_of_larger;
 mod machine_preview;
 mod machine_previous_generation;
@@ -60,12 +62,17 @@ mod pool_name_duplicate;
 mod pool_name_invalid;
 mod region_unknown;
 mod replicas_out_of_range;
+mod reserved_surge;
 mod runtime_image_missing;
 mod runtime_image_unused;
 mod runtime_setting_unused;
 mod scale_from_zero;
 mod sharing_without_gpus;
 mod stack_without_gpus;
+mod storage_class_name;
+mod storage_default_unknown;
+mod storage_setting_wrong;
+mod storage_unavailable;
 pub(crate) mod syntax;
 mod system_pods_nowhere;
 mod tags_on_nothing;
@@ -156,6 +163,13 @@ pub static RULES: &[&Rule] = &[
     &dashboards_without_grafana::RULE,
     &monitoring_without_gpus::RULE,
     &monitoring_name_invalid::RULE,
+    &storage_unavailable::RULE,
+    &storage_class_name::RULE,
+    &storage_setting_wrong::RULE,
+    &storage_default_unknown::RULE,
+    &reserved_surge::RULE,
+    &auto_repair_fixed::RULE,
+    &local_disks_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
 ];

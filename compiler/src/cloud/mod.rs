@@ -10,11 +10,14 @@ pub mod gcp;
 pub mod machine;
 mod memory;
 pub mod onprem;
+pub mod storage;
 
 use std::ops::RangeInclusive;
 
+use gpuc_schema::Span;
 use gpuc_schema::config::{
-    Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, NodePool, OsFamily, Sharing,
+    Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, LocalDisks, NodePool,
+    OsFamily, Sharing,
 };
 use gpuc_schema::gpu::GpuModel;
 
@@ -23,6 +26,7 @@ use crate::model::{KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
+use storage::{StorageFacts, VolumeType};
 
 /// Every cloud, by the key it has in the file.
 pub static CLOUDS: &[&dyn Cloud] = &[&aws::AWS, &azure::Azure, &gcp::Gke, &onprem::OnPrem];
@@ -88,6 +92,30 @@ pub trait Cloud: Sync {
         false
     }
 
+    /// What the Cluster Autoscaler's chart must be told of the cloud and the cluster, and where it follows from. `None`
+    /// where gpuc does not install it.
+    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        let _ = cluster;
+        None
+    }
+
+    /// What may become of the local disks of a pool's machines; the first is what does when nobody says. Nothing where
+    /// they have none that is known.
+    fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
+        let _ = pool;
+        &[]
+    }
+
+    /// What a driver must be told of this cluster to make such volumes: key, value, and where it follows from.
+    fn volume_parameters(
+        &self,
+        cluster: &Checked<'_>,
+        volumes: &VolumeType,
+    ) -> Vec<(&'static str, String, Span)> {
+        let _ = (cluster, volumes);
+        Vec::new()
+    }
+
     /// Kubernetes objects that only this cloud needs.
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         let _ = cluster;
@@ -103,6 +131,9 @@ pub trait Cloud: Sync {
     /// What to make.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
 }
+
+/// The namespace and service account of the Cluster Autoscaler, by which a cloud gives its pods their rights.
+pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
 
 /// What a machine type's name says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +216,21 @@ pub struct Facts {
     /// Whether an autoscaler knows what the nodes of an empty pool will offer, however their GPUs are shared, because
     /// gpuc writes it where the autoscaler looks. If not, it believes what the machine type says.
     pub template_resources: bool,
+    /// What volumes it has; `None` where gpuc knows of none.
+    pub storage: Option<&'static StorageFacts>,
+    /// Whether it replaces broken nodes.
+    pub repairs: Repairs,
+}
+
+/// Whether a cloud replaces broken nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repairs {
+    /// Always: it cannot be turned off.
+    Always,
+    /// Where it is asked to.
+    WhenAsked,
+    /// Never.
+    Never,
 }
 
 /// How something may be called.

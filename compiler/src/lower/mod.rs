@@ -9,6 +9,7 @@ mod namespaces;
 mod node_config;
 mod releases;
 mod steps;
+mod storage;
 mod summary;
 
 use gpuc_schema::config::DevicePlugin;
@@ -31,6 +32,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
     objects.extend(cluster.cloud.objects(cluster));
     objects.extend(monitoring::objects(cluster));
+    objects.extend(storage::objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));
     images::move_images(cluster, &mut objects);

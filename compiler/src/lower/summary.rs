@@ -159,12 +159,16 @@ fn plugin(plugin: DevicePlugin) -> &'static str {
 }
 
 /// Who adds nodes, where somebody does.
-fn autoscaler(autoscaler: Autoscaler) -> Option<&'static str> {
-    match autoscaler {
+fn autoscaler(cluster: &Checked<'_>) -> Option<&'static str> {
+    match cluster.autoscaler.value {
         Autoscaler::None => None,
+        Autoscaler::ClusterAutoscaler if cluster.cloud.autoscaler_values(cluster).is_some() => {
+            Some(
+                "The Cluster Autoscaler, which this tree installs, adds and removes nodes between a pool's fewest and most.",
+            )
+        }
         Autoscaler::ClusterAutoscaler => Some(
-            "The Cluster Autoscaler adds the nodes, and this tree does not install it. Until it runs in the cluster, every \
-             pool stays at its fewest nodes.",
+            "The Cluster Autoscaler that is in the cluster adds and removes nodes between a pool's fewest and most.",
         ),
         Autoscaler::Karpenter => {
             Some("Karpenter adds and removes nodes between a pool's fewest and most.")
@@ -193,7 +197,7 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         .iter()
         .any(|pool| !pool.nodes.sure().is_fixed())
     {
-        notes.extend(autoscaler(cluster.autoscaler.value).map(str::to_owned));
+        notes.extend(autoscaler(cluster).map(str::to_owned));
     }
     let ours: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
     if !ours.is_empty() {

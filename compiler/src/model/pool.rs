@@ -1,7 +1,7 @@
 //! A pool as gpuc understands it.
 
 use gpuc_schema::config::{
-    DevicePlugin, DriverOwner, Extra, NodeLabels, NodePool, OsFamily, TaintEffect,
+    Capacity, DevicePlugin, DriverOwner, Extra, NodeLabels, NodePool, OsFamily, TaintEffect,
 };
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
@@ -59,6 +59,16 @@ pub struct Pool {
     pub startup_taint: Option<PoolTaint>,
     /// What a pod that must run there tolerates, one for each taint that keeps pods away.
     pub tolerations: Vec<Toleration>,
+}
+
+impl Pool {
+    /// Whether its machines are reserved, so that there is none beside those that run.
+    pub fn is_reserved(&self) -> bool {
+        matches!(
+            self.written.capacity.value,
+            Capacity::Reservation(_) | Capacity::CapacityBlock(_)
+        )
+    }
 }
 
 /// What the nodes of a pool are.

@@ -47,6 +47,9 @@ pub struct NodePool {
     #[serde(default = "disk", rename = "diskGiB")]
     #[schemars(range(min = 30, max = 16384))]
     pub disk_gib: Spanned<u32>,
+    /// What becomes of the machine's own NVMe disks. Default: `scratch` on GKE, `none` elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_disks: Option<Spanned<LocalDisks>>,
     /// The most pods on a node. Default: the cloud's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 737))]
@@ -70,6 +73,10 @@ pub struct NodePool {
     /// How nodes are replaced when the pool is upgraded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Spanned<Upgrade>>,
+    /// The cloud puts a new node in the place of one that is broken. Default: `true` on GKE and AKS, which always do;
+    /// `false` on EKS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_repair: Option<Spanned<bool>>,
     /// The pool was made by hand: gpuc emits no cloud commands for it, everything else applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub existing: Option<Spanned<ExistingPool>>,
@@ -192,6 +199,18 @@ pub enum Placement {
     Group(Spanned<String>),
 }
 
+/// What becomes of a machine's own NVMe disks. What is on them goes with the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LocalDisks {
+    /// They are left alone. On EKS.
+    None,
+    /// Together they hold images, containers, logs and `emptyDir` volumes. On EKS with `AmazonLinux2023`, and on GKE.
+    Scratch,
+    /// They are there as block devices, for programs that format them. On GKE.
+    Block,
+}
+
 /// The operating system.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -263,10 +282,11 @@ pub enum TaintEffect {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Upgrade {
-    /// How many nodes more than the pool has may exist meanwhile. Reserved capacity has none to spare: 0.
+    /// How many nodes more than the pool has may exist meanwhile. Default: 0 where capacity is reserved, which has none
+    /// to spare; elsewhere the cloud's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<Spanned<u32>>,
-    /// How many nodes may be missing meanwhile.
+    /// How many nodes may be missing meanwhile. Default: 1 where capacity is reserved, and on EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<Spanned<u32>>,
 }

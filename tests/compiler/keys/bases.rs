@@ -350,6 +350,51 @@ const VALUES: &[(&str, &[&str])] = &[
     ("nodePools.dedicatedTo", &["vision"]),
     ("nodePools.upgrade.maxUnavailable", &["2"]),
     (
+        "storage",
+        &["{classes: [{name: fast, volumes: {disk: {}}}]}"],
+    ),
+    ("nodePools.autoRepair", &["true"]),
+    ("storage.default", &["fast", "slow"]),
+    ("storage.classes.name", &["slow", "slower"]),
+    ("storage.classes.volumes", &["{disk: {}}", "{files: {}}"]),
+    ("aws:storage.classes.volumes.disk.type", &["io2", "pd-ssd"]),
+    ("gcp:storage.classes.volumes.disk.type", &["pd-ssd", "gp3"]),
+    (
+        "azure:storage.classes.volumes.disk.type",
+        &["PremiumV2_LRS", "gp3"],
+    ),
+    ("onPrem:storage.classes.volumes.disk.type", &["gp3"]),
+    ("storage.classes.volumes.disk.iops", &["5000", "6000"]),
+    (
+        "storage.classes.volumes.disk.throughputMiB",
+        &["300", "400"],
+    ),
+    (
+        "storage.classes.volumes.files.type",
+        &["enterprise", "premium"],
+    ),
+    (
+        "storage.classes.volumes.files.id",
+        &["fs-0123456789abcdef1", "fs-0123456789abcdef2"],
+    ),
+    (
+        "cloud.gcp.cluster.create.maintenance",
+        &["{days: [saturday, sunday], start: '02:00', hours: 6}"],
+    ),
+    (
+        "cloud.gcp.cluster.create.maintenance.days",
+        &["[friday, sunday]"],
+    ),
+    ("cloud.gcp.cluster.create.maintenance.start", &["03:00"]),
+    ("cloud.gcp.cluster.create.maintenance.hours", &["8"]),
+    (
+        "cloud.azure.cluster.create.maintenance",
+        &["{days: [saturday], start: '02:00', hours: 6}"],
+    ),
+    ("cloud.azure.cluster.create.maintenance.days", &["[friday]"]),
+    ("cloud.azure.cluster.create.maintenance.start", &["03:00"]),
+    ("cloud.azure.cluster.create.maintenance.hours", &["8"]),
+    (
         "cloud.aws.cluster.create.vpc.existing.id",
         &["vpc-0123456789abcdef0", "vpc-0123456789abcdef1"],
     ),

@@ -1,9 +1,12 @@
 //! Amazon EKS: clusters by eksctl, and what EC2 offers to their nodes.
 
+mod addons;
+mod autoscaler;
 mod cluster;
 mod commands;
 pub mod cpu;
 mod eksctl;
+mod local_disks;
 pub mod machines;
 mod mapping;
 mod memory;
@@ -14,17 +17,19 @@ mod pool;
 mod provision;
 mod regions;
 mod rules;
+mod storage;
 mod tags;
 #[cfg(test)]
 mod testing;
 
-use gpuc_schema::Spanned;
 use gpuc_schema::config::{
     Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, Empty, GpuCluster,
+    LocalDisks,
 };
+use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule};
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, Repairs};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
@@ -91,9 +96,16 @@ static FACTS: Facts = Facts {
     // eksctl tags the pools: `tags.rs`.
     managed_control_plane: true,
     template_resources: true,
+    storage: Some(&storage::STORAGE),
+    repairs: Repairs::WhenAsked,
 };
 
-static RESOURCES: &[&ResourceKind] = &[&cluster::KIND, &pool::KIND];
+static RESOURCES: &[&ResourceKind] = &[
+    &cluster::KIND,
+    &pool::KIND,
+    &addons::KIND,
+    &autoscaler::IDENTITY,
+];
 
 /// The label by which the Cluster Autoscaler knows that a node will have GPUs before a plugin says so.
 const ACCELERATOR_LABEL: &str = "k8s.amazonaws.com/accelerator";
@@ -171,6 +183,14 @@ impl Cloud for Eks {
 
     fn taints(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<PoolTaint> {
         Vec::new()
+    }
+
+    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        autoscaler::values(cluster)
+    }
+
+    fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
+        local_disks::choices(pool)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::commands::aws;
 use super::node_group::{NodeGroup, effect_name};
-use super::{memory, section};
+use super::{local_disks, memory, section};
 use crate::plan::{Command, Word};
 
 /// Prefixes of tags that gpuc, eksctl, EKS and AWS write; users may not.
@@ -83,6 +83,9 @@ pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
     }
     if let Some(pods) = written.max_pods {
         put("max-pods", pods.to_string(), vec![pods.span]);
+    }
+    if let Some(span) = local_disks::scratch(pool) {
+        put("local-disks", "scratch".to_owned(), vec![span]);
     }
     if let Some(id) = group.reservation() {
         put("reservation", id.value.clone(), vec![id.span]);

@@ -3,6 +3,7 @@
 mod cluster;
 pub mod cpu;
 pub mod machines;
+mod maintenance;
 mod memory;
 mod mig;
 pub mod names;
@@ -10,6 +11,7 @@ mod os;
 mod pool;
 mod regions;
 mod rules;
+mod storage;
 #[cfg(test)]
 mod testing;
 
@@ -21,6 +23,7 @@ use gpuc_schema::config::{
 use super::machine::Machine;
 use super::{
     ARCHITECTURE, Cloud, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule, OPERATING_SYSTEM,
+    Repairs,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Label, Pool, PoolTaint, SetBy};
@@ -94,9 +97,16 @@ static FACTS: Facts = Facts {
     capacities: &["onDemand", "spot", "reservation"],
     managed_control_plane: true,
     template_resources: false,
+    storage: Some(&storage::STORAGE),
+    repairs: Repairs::Always,
 };
 
-static RESOURCES: &[&ResourceKind] = &[&cluster::GROUP, &cluster::CLUSTER, &pool::POOL];
+static RESOURCES: &[&ResourceKind] = &[
+    &cluster::GROUP,
+    &cluster::CLUSTER,
+    &pool::POOL,
+    &maintenance::SCHEDULE,
+];
 
 impl Cloud for Azure {
     fn facts(&self) -> &'static Facts {

@@ -8,6 +8,7 @@ mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
 pub mod machines;
+mod maintenance;
 mod memory;
 pub mod names;
 mod nodes;
@@ -18,20 +19,24 @@ mod pool;
 mod regions;
 mod rules;
 mod setting;
+mod storage;
 mod taints;
 #[cfg(test)]
 mod testing;
 pub mod zones;
 
+use gpuc_schema::Span;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, Gcp, GcpCluster, GcpCreate, GpuCluster,
+    LocalDisks,
 };
 use gpuc_schema::gpu::GpuModel;
 
 use super::machine::Machine;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule};
+use super::storage::VolumeType;
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, Repairs};
 use crate::check::{Checked, Rule};
-use crate::model::{Label, Pool, PoolTaint};
+use crate::model::{Label, MachineType, Pool, PoolTaint};
 use crate::node::Origin;
 use crate::plan::{Object, Provisioning, ResourceKind};
 
@@ -90,6 +95,8 @@ static FACTS: Facts = Facts {
     capacities: &["onDemand", "spot", "reservation"],
     managed_control_plane: true,
     template_resources: false,
+    storage: Some(&storage::STORAGE),
+    repairs: Repairs::Always,
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];
@@ -176,6 +183,27 @@ impl Cloud for Gke {
 
     fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
         taints::automatic(pool)
+    }
+
+    fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
+        match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                let disks = machines::find(machine.name).and_then(|row| row.local_ssd_count);
+                match disks {
+                    Some(_) => &[LocalDisks::Scratch, LocalDisks::Block],
+                    None => &[],
+                }
+            }
+            _ => &[],
+        }
+    }
+
+    fn volume_parameters(
+        &self,
+        cluster: &Checked<'_>,
+        volumes: &VolumeType,
+    ) -> Vec<(&'static str, String, Span)> {
+        storage::parameters(&cluster.written, volumes)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

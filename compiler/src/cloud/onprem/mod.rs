@@ -13,7 +13,9 @@ use gpuc_schema::config::{
 };
 
 use super::machine::Machine;
-use super::{ARCHITECTURE, Cloud, Facts, HOSTNAME, MachineName, NameRule, OPERATING_SYSTEM};
+use super::{
+    ARCHITECTURE, Cloud, Facts, HOSTNAME, MachineName, NameRule, OPERATING_SYSTEM, Repairs,
+};
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Label, Pool, PoolTaint};
 use crate::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind};
@@ -64,6 +66,8 @@ static FACTS: Facts = Facts {
     capacities: &["onDemand"],
     managed_control_plane: false,
     template_resources: false,
+    storage: None,
+    repairs: Repairs::Never,
 };
 
 impl Cloud for OnPrem {

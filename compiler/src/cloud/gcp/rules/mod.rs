@@ -8,6 +8,7 @@ mod driver_version;
 mod fraction;
 mod gpudirect_unused;
 mod location;
+mod maintenance_short;
 mod max_pods;
 mod not_here;
 mod partition;
@@ -47,6 +48,7 @@ pub(super) static RULES: &[&Rule] = &[
     &fraction::RULE,
     &gpudirect_unused::RULE,
     &resource_name::RULE,
+    &maintenance_short::RULE,
 ];
 
 #[cfg(test)]
