@@ -127,7 +127,7 @@ fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
     let of_charts = of_charts.map(|image| (*image).to_owned());
     let of_pools = cluster.gpu_pools().flat_map(|(pool, _)| {
         let runtime = pool.runtime_image.as_ref();
-        let runtime = runtime.filter(|_| pool.plugin.value == DevicePlugin::Gpuc);
+        let runtime = runtime.filter(|_| pool.is_advertised_by(DevicePlugin::Gpuc));
         let driver = pool.driver_image.as_ref();
         let driver = driver.filter(|_| pool.driver.value == DriverOwner::DaemonSet);
         runtime.into_iter().chain(driver)

@@ -1,5 +1,6 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
+pub(crate) mod dra_driver_nvidia_gpu;
 mod efa_device_plugin;
 mod jobset;
 mod kubeflow_trainer;
@@ -7,6 +8,8 @@ mod kueue;
 mod lws;
 mod node_feature_discovery;
 mod nvidia_device_plugin;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use crate::check::Checked;
 use crate::lower;
@@ -15,6 +18,7 @@ use crate::node::{Node, Origin};
 use crate::plan::Release;
 use crate::source::Span;
 
+pub use dra_driver_nvidia_gpu::DRA_DRIVER_NVIDIA_GPU;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use jobset::JOBSET;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
@@ -90,6 +94,7 @@ pub const KUBE_SYSTEM: &str = "kube-system";
 /// Every chart, by name.
 pub static CHARTS: &[&Chart] = &[
     &EFA_DEVICE_PLUGIN,
+    &DRA_DRIVER_NVIDIA_GPU,
     &JOBSET,
     &KUBEFLOW_TRAINER,
     &KUEUE,

@@ -84,6 +84,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn first_key(stack: &Stack) -> Option<Span> {
     let text = |written: &Option<Spanned<String>>| written.as_ref().map(|text| text.span);
     (stack.driver.map(|driver| driver.span))
+        .or(stack.allocation.map(|allocation| allocation.span))
         .or(stack.device_plugin.map(|plugin| plugin.span))
         .or(text(&stack.driver_version))
         .or(text(&stack.runtime_image))

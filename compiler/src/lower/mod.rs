@@ -1,5 +1,6 @@
 //! `Checked → Plan`: what to do about a cluster, one file per concern. Nothing here can say no.
 
+pub(crate) mod claims;
 mod device_plugin;
 mod expectations;
 pub(crate) mod inputs;
@@ -20,6 +21,7 @@ pub(crate) use node_config::{os, strategy_word};
 /// What to do about a cluster.
 pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
+    objects.extend(claims::objects(cluster));
     objects.extend(cluster.cloud.objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));

@@ -2,6 +2,7 @@
 //!
 //! A part that cannot be understood is reported once and becomes a hole; the rest goes on.
 
+mod classes;
 pub mod codes;
 mod gpus;
 mod machine;

@@ -162,7 +162,7 @@ impl Cloud for Gke {
             key: NO_DEFAULT_PLUGIN.to_owned(),
             value: "true".to_owned(),
             origin: Origin::fact(
-                [pool.plugin.span],
+                [pool.plugin.span, pool.allocation.span],
                 "GKE runs a device plugin of its own on nodes without this label",
                 "NVIDIA/k8s-dra-driver-gpu@22407113 demo/clusters/gke/create-cluster.sh",
             ),
