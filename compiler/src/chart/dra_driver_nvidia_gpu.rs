@@ -4,7 +4,7 @@
 //! node the kubelet knows one driver of a name. A node affinity keeps it on the pools that ask for it, so that it never
 //! meets a device plugin, and it tolerates the taints of those pools.
 
-use gpuc_schema::config::{Allocation, DriverOwner};
+use gpuc_schema::config::DriverOwner;
 use gpuc_schema::gpu::{GB200_186GB, GB300_279GB, GpuModel};
 use serde_json::{Value, json};
 
@@ -118,11 +118,6 @@ fn controllers_affinity(cluster: &Checked<'_>) -> Option<Value> {
     let preferred = |term: &Value| json!({"weight": 100, "preference": term});
     let preferred: Vec<_> = terms.iter().map(preferred).collect();
     Some(json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}))
-}
-
-/// Whether the driver runs on a pool's nodes.
-pub(crate) fn runs_on(pool: &Pool) -> bool {
-    pool.has_gpus() && pool.allocation.value == Allocation::Dra
 }
 
 #[cfg(test)]

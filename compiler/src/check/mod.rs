@@ -17,6 +17,15 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod dra_beside_device_plugin;
+mod dra_class_name_invalid;
+mod dra_driver_roots_differ;
+mod dra_kubernetes_too_old;
+mod dra_mig_nobody_cuts;
+mod dra_mps_evicted;
+mod dra_scale_from_zero;
+mod dra_scale_from_zero_managed;
+mod dra_shares_are_claims;
 mod driver_image_unused;
 mod driver_missing;
 mod driver_too_new;
@@ -140,6 +149,15 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
+    &dra_kubernetes_too_old::RULE,
+    &dra_beside_device_plugin::RULE,
+    &dra_mig_nobody_cuts::RULE,
+    &dra_scale_from_zero::RULE,
+    &dra_scale_from_zero_managed::RULE,
+    &dra_shares_are_claims::RULE,
+    &dra_driver_roots_differ::RULE,
+    &dra_class_name_invalid::RULE,
+    &dra_mps_evicted::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -39,6 +39,8 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         input => input,
         summary => Serde(&plan.summary),
         resources => any(|pool| !pool.resources.is_empty()),
+        classes => any(|pool| !pool.classes.is_empty()),
+        extended => any(|pool| pool.classes.iter().any(|class| !class.extended.is_empty())),
         taints => any(|pool| !pool.taints.is_empty()),
         layouts => any(|pool| !pool.layout.is_empty()),
         scripts => script::has_apply(plan),
