@@ -431,8 +431,9 @@ pub struct PoolSummary {
     pub resources: Vec<ResourceSummary>,
     /// What pods claim of it.
     pub classes: Vec<ClassSummary>,
-    /// An example of a claim and of a pod that makes it, as YAML lines; empty where pods claim nothing.
-    pub claim: Vec<String>,
+    /// An example of a claim and of a pod that makes it, each an object; nothing where pods claim nothing.
+    #[serde(skip)]
+    pub claim: Vec<Node>,
     /// Its taints, as `key=value:Effect`.
     pub taints: Vec<String>,
     /// Who installs the driver, in words.

@@ -4,14 +4,11 @@
 //! node the kubelet knows one driver of a name. A node affinity keeps it on the pools that ask for it, so that it never
 //! meets a device plugin, and it tolerates the taints of those pools.
 
-use gpuc_schema::config::DriverOwner;
-use gpuc_schema::gpu::{GB200_186GB, GB300_279GB, GpuModel};
 use serde_json::{Value, json};
 
 use super::{Chart, Crds, PodSecurity, affinity, tolerations};
 use crate::check::Checked;
-use crate::cloud::Cloud;
-use crate::lower::inputs;
+use crate::lower::{claims, inputs};
 use crate::model::{Pool, Sharing};
 use crate::node::{Node, Origin};
 use crate::plan::Release;
@@ -21,7 +18,7 @@ pub static DRA_DRIVER_NVIDIA_GPU: Chart = Chart {
     name: "dra-driver-nvidia-gpu",
     repository: "oci://registry.k8s.io/dra-driver-nvidia/charts",
     version: "0.4.0",
-    namespace: "dra-driver-nvidia-gpu",
+    namespace: claims::NAMESPACE,
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,
     groups: &["resource.nvidia.com"],
@@ -34,24 +31,8 @@ pub static DRA_DRIVER_NVIDIA_GPU: Chart = Chart {
     source: "NVIDIA/k8s-dra-driver-gpu@v0.4.0 deployments/helm/dra-driver-nvidia-gpu/values.yaml, 2026-11-21",
 };
 
-/// The folder of the GPU Operator's driver on a host.
-///
-/// Source: the chart's own remark on `nvidiaDriverRoot`.
-const OPERATORS_ROOT: &str = "/run/nvidia/driver";
-
 /// The DaemonSet that the chart makes, whose name follows from the chart's.
 const DAEMON_SET: &str = "dra-driver-nvidia-gpu-kubelet-plugin";
-
-/// The cards whose NVLink reaches over several nodes, which the driver's ComputeDomains are for.
-const MULTI_NODE: [&GpuModel; 2] = [&GB200_186GB, &GB300_279GB];
-
-/// Where a pool's driver is installed on its hosts, if its node image is known.
-pub(crate) fn driver_root(cloud: &dyn Cloud, pool: &Pool) -> Option<&'static str> {
-    match pool.driver.value {
-        DriverOwner::Operator => Some(OPERATORS_ROOT),
-        _ => Some(cloud.os(pool.os.value)?.driver_root),
-    }
-}
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let pools: Vec<_> = cluster.pools_claimed().collect();
@@ -77,19 +58,20 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
 }
 
 fn values(cluster: &Checked<'_>, pools: &[&Pool]) -> Value {
-    let root = driver_root(cluster.cloud, pools[0]);
+    // GPUC2116 rejects pools that have it in different places.
+    let root = cluster.cloud.driver_root(pools[0]);
     let root =
         root.unwrap_or_else(|| unreachable!("GPUC2010 rejects images a cloud does not have"));
-    let cards = || pools.iter().filter_map(|pool| pool.gpus.sure().as_ref());
-    let reaches = |model| MULTI_NODE.iter().any(|card| std::ptr::eq(*card, model));
-    let domains = cards().any(|gpus| reaches(gpus.model));
+    let mut cards = pools.iter().filter_map(|pool| pool.gpus.sure().as_ref());
+    // The driver's ComputeDomains hand out NVLink between nodes.
+    let domains = cards.any(|gpus| gpus.model.links_nodes());
     let is_mps = |pool: &&Pool| matches!(pool.sharing.sure(), Sharing::Mps { .. });
     let mut values = json!({
         // The chart asks to hear twice that no device plugin is on these nodes, which `allocation` sees to.
         "gpuResourcesEnabledOverride": true,
         "resources": {"gpus": {"enabled": true}, "computeDomains": {"enabled": domains}},
         "nvidiaDriverRoot": root,
-        "resourceApiVersion": crate::lower::claims::API_VERSION,
+        "resourceApiVersion": claims::API_VERSION,
         "kubeletPlugin": {
             "affinity": affinity(pools.iter().copied()),
             "tolerations": tolerations(pools.iter().copied()),

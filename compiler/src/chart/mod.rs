@@ -1,11 +1,12 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
-pub(crate) mod dra_driver_nvidia_gpu;
+mod dra_driver_nvidia_gpu;
 mod efa_device_plugin;
 mod jobset;
 mod kubeflow_trainer;
 mod kueue;
 mod lws;
+mod network_operator;
 mod node_feature_discovery;
 mod nvidia_device_plugin;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use jobset::JOBSET;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;
 pub use lws::LWS;
+pub use network_operator::NETWORK_OPERATOR;
 pub use node_feature_discovery::NODE_FEATURE_DISCOVERY;
 pub use nvidia_device_plugin::NVIDIA_DEVICE_PLUGIN;
 
@@ -99,6 +101,7 @@ pub static CHARTS: &[&Chart] = &[
     &KUBEFLOW_TRAINER,
     &KUEUE,
     &LWS,
+    &NETWORK_OPERATOR,
     &NODE_FEATURE_DISCOVERY,
     &NVIDIA_DEVICE_PLUGIN,
 ];

@@ -1,7 +1,6 @@
 //! Two places of the driver for one driver of claims.
 
 use super::Rule;
-use crate::chart::dra_driver_nvidia_gpu::driver_root;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Pool};
 use crate::source::Span;
@@ -62,7 +61,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let root = |pool: &Pool| driver_root(cluster.cloud, pool);
+    let root = |pool: &Pool| cluster.cloud.driver_root(pool);
     let mut pools = cluster.pools_claimed();
     let Some((first, there)) = pools.find_map(|pool| Some((pool, root(pool)?))) else {
         return;

@@ -18,7 +18,6 @@ mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
 mod dra_beside_device_plugin;
-mod dra_class_name_invalid;
 mod dra_driver_roots_differ;
 mod dra_kubernetes_too_old;
 mod dra_mig_nobody_cuts;
@@ -59,6 +58,7 @@ mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
+mod rdma_unavailable;
 mod region_unknown;
 mod replicas_out_of_range;
 mod runtime_image_missing;
@@ -156,8 +156,8 @@ pub static RULES: &[&Rule] = &[
     &dra_scale_from_zero_managed::RULE,
     &dra_shares_are_claims::RULE,
     &dra_driver_roots_differ::RULE,
-    &dra_class_name_invalid::RULE,
     &dra_mps_evicted::RULE,
+    &rdma_unavailable::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -6,6 +6,7 @@ mod expectations;
 pub(crate) mod inputs;
 mod namespaces;
 mod node_config;
+pub(crate) mod rdma;
 mod releases;
 mod steps;
 mod summary;
@@ -22,6 +23,7 @@ pub(crate) use node_config::{os, strategy_word};
 pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
     objects.extend(claims::objects(cluster));
+    objects.extend(rdma::objects(cluster));
     objects.extend(cluster.cloud.objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));

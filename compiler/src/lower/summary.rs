@@ -10,7 +10,6 @@ use crate::model::{
 };
 use crate::node::Node;
 use crate::plan::{ClassSummary, PoolSummary, ResourceSummary, Summary};
-use crate::yaml;
 
 /// The cluster in words and numbers.
 pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
@@ -157,7 +156,7 @@ fn class(cluster: &Checked<'_>, pool: &Pool, class: &DeviceClass) -> ClassSummar
 }
 
 /// What somebody puts into a namespace to get a device of the pool's first class.
-fn claim(pool: &Pool) -> Vec<String> {
+fn claim(pool: &Pool) -> Vec<Node> {
     let Some(class) = pool.classes.first() else {
         return Vec::new();
     };
@@ -168,8 +167,7 @@ fn claim(pool: &Pool) -> Vec<String> {
         "metadata": {"name": format!("{}-test", pool.name)},
         "spec": claims::pod(pool, &pool.name),
     });
-    let text = [template, pod].map(|it| yaml::to_yaml(&Node::from_json(it)));
-    text.join("---\n").lines().map(str::to_owned).collect()
+    [template, pod].map(Node::from_json).into()
 }
 
 fn taint(taint: &PoolTaint) -> String {

@@ -35,6 +35,12 @@ pub const DEDICATED_TO: &str = "gpuc.dev/dedicated-to";
 /// deployments/helm/nvidia-device-plugin/templates/daemonset-mps-control-daemon.yml, its `nodeSelector`.
 pub const MPS_CAPABLE: &str = "nvidia.com/mps.capable";
 
+/// What pods ask for to get a node's network cards for RDMA, in the words of NVIDIA's and Azure's guides.
+pub const RDMA_RESOURCE: &str = "rdma/hca_shared_devices_a";
+
+/// How many pods of a node may have them at once: as many as in NVIDIA's examples, more than a node has GPUs.
+pub const RDMA_SHARES: u32 = 63;
+
 /// A cluster.
 #[derive(Clone)]
 pub struct Cluster {

@@ -9,6 +9,7 @@ mod machine;
 mod nodes;
 mod offers;
 mod pool;
+mod rdma;
 mod sharing;
 mod taints;
 

@@ -4,7 +4,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{Allocation, DevicePlugin, GpuCluster, OsFamily};
 
 use super::machine::Picker;
-use super::{Choices, Defaults, classes, gpus, machine, nodes, offers, sharing, taints};
+use super::{Choices, Defaults, classes, gpus, machine, nodes, offers, rdma, sharing, taints};
 use crate::cloud::{self, Cloud};
 use crate::diag::Report;
 use crate::model::{DEDICATED_TO, Known, Label, MPS_CAPABLE, POOL_LABEL, Pool, PoolGpus, Sharing};
@@ -75,6 +75,7 @@ pub(super) fn resolve(
     pool.labels.extend(more);
     pool.labels.sort_by(|a, b| a.key.cmp(&b.key));
     pool.fabric = cloud.fabric(&pool);
+    pool.fabric.extend(rdma::offer(&pool));
     pool.selector = selector(&pool);
     pool.taints = taints::of(&pool);
     let more = cloud.taints(config, &pool);

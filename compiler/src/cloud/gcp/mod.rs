@@ -25,11 +25,12 @@ pub mod zones;
 
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, Gcp, GcpCluster, GcpCreate, GpuCluster,
+    Rdma,
 };
 use gpuc_schema::gpu::GpuModel;
 
 use super::machine::Machine;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule};
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, Pool, PoolTaint};
 use crate::node::Origin;
@@ -167,6 +168,14 @@ impl Cloud for Gke {
                 "NVIDIA/k8s-dra-driver-gpu@22407113 demo/clusters/gke/create-cluster.sh",
             ),
         }]
+    }
+
+    fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
+        Err(NoRdma {
+            why: "GKE brings the network of its GPU machines itself, and its own plugins for it"
+                .to_owned(),
+            help: "remove `rdma`, and follow GKE's guide for the machine type",
+        })
     }
 
     fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {

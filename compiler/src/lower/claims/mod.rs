@@ -24,6 +24,9 @@ pub(crate) const COMPONENT: &str = "allocation";
 /// The name of NVIDIA's driver in ResourceSlices and in claims.
 pub(crate) const DRIVER: &str = "gpu.nvidia.com";
 
+/// The namespace of NVIDIA's driver.
+pub(crate) const NAMESPACE: &str = "dra-driver-nvidia-gpu";
+
 /// The API that has claims.
 pub(crate) const API_VERSION: &str = "resource.k8s.io/v1";
 

@@ -3,6 +3,7 @@
 mod accelerator_zone;
 mod count_zones;
 mod default_pool_name;
+mod dra_mps;
 mod driver_owner;
 mod driver_version;
 mod fraction;
@@ -47,6 +48,7 @@ pub(super) static RULES: &[&Rule] = &[
     &fraction::RULE,
     &gpudirect_unused::RULE,
     &resource_name::RULE,
+    &dra_mps::RULE,
 ];
 
 #[cfg(test)]
