@@ -140,6 +140,31 @@ nodePools:
             ("sharing: {timeSlicing", "sharing: {mps"),
         ],
     },
+    Case {
+        yaml: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: lab}}
+stack: {allocation: dra}
+nodePools:
+  - name: train
+    gpu: {model: L40S, perNode: 4}
+    hosts: [dgx-1]
+    nodes: {count: 1}
+    taints: [{key: sku, value: gpu, effect: NoSchedule}]
+    sharing: {mps: {replicas: 4}}
+    network: {rdma: {infiniband: {driver: operator}}}
+"#,
+        changes: &[
+            ("name: train", "name: drill"),
+            ("model: L40S", "model: L4"),
+            ("value: gpu", "value: vision"),
+            ("replicas: 4", "replicas: 8"),
+            ("infiniband: {driver: operator}", "roce: {driver: operator}"),
+            ("driver: operator", "driver: preinstalled"),
+        ],
+    },
 ];
 
 #[test]

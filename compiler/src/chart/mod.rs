@@ -2,6 +2,7 @@
 
 mod cluster_autoscaler;
 pub(crate) mod dcgm_exporter;
+mod dra_driver_nvidia_gpu;
 mod efa_device_plugin;
 pub mod images;
 mod jobset;
@@ -10,8 +11,11 @@ pub(crate) mod kube_prometheus_stack;
 mod kubeflow_trainer;
 mod kueue;
 mod lws;
+mod network_operator;
 mod node_feature_discovery;
 pub(crate) mod nvidia_device_plugin;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use crate::check::Checked;
 use crate::lower;
@@ -22,12 +26,14 @@ use crate::source::Span;
 
 pub use cluster_autoscaler::CLUSTER_AUTOSCALER;
 pub use dcgm_exporter::DCGM_EXPORTER;
+pub use dra_driver_nvidia_gpu::DRA_DRIVER_NVIDIA_GPU;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use jobset::JOBSET;
 pub use kube_prometheus_stack::KUBE_PROMETHEUS_STACK;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;
 pub use lws::LWS;
+pub use network_operator::NETWORK_OPERATOR;
 pub use node_feature_discovery::NODE_FEATURE_DISCOVERY;
 pub use nvidia_device_plugin::NVIDIA_DEVICE_PLUGIN;
 
@@ -98,11 +104,13 @@ pub static CHARTS: &[&Chart] = &[
     &EFA_DEVICE_PLUGIN,
     &CLUSTER_AUTOSCALER,
     &DCGM_EXPORTER,
+    &DRA_DRIVER_NVIDIA_GPU,
     &JOBSET,
     &KUBE_PROMETHEUS_STACK,
     &KUBEFLOW_TRAINER,
     &KUEUE,
     &LWS,
+    &NETWORK_OPERATOR,
     &NODE_FEATURE_DISCOVERY,
     &NVIDIA_DEVICE_PLUGIN,
 ];

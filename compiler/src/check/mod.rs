@@ -20,6 +20,14 @@ mod capacity_unavailable;
 mod cluster_name_invalid;
 mod dashboards_without_grafana;
 mod digest_malformed;
+mod dra_beside_device_plugin;
+mod dra_driver_roots_differ;
+mod dra_kubernetes_too_old;
+mod dra_mig_nobody_cuts;
+mod dra_mps_evicted;
+mod dra_scale_from_zero;
+mod dra_scale_from_zero_managed;
+mod dra_shares_are_claims;
 mod driver_image_unused;
 mod driver_missing;
 mod driver_too_new;
@@ -60,6 +68,7 @@ mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
+mod rdma_unavailable;
 mod region_unknown;
 mod replicas_out_of_range;
 mod reserved_surge;
@@ -170,6 +179,15 @@ pub static RULES: &[&Rule] = &[
     &reserved_surge::RULE,
     &auto_repair_fixed::RULE,
     &local_disks_unavailable::RULE,
+    &dra_kubernetes_too_old::RULE,
+    &dra_beside_device_plugin::RULE,
+    &dra_mig_nobody_cuts::RULE,
+    &dra_scale_from_zero::RULE,
+    &dra_scale_from_zero_managed::RULE,
+    &dra_shares_are_claims::RULE,
+    &dra_driver_roots_differ::RULE,
+    &dra_mps_evicted::RULE,
+    &rdma_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
 ];

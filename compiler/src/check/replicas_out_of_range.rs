@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             Some(Sharing::TimeSlicing { replicas, .. }) => {
                 (replicas, TIME_SLICES, "by turns".to_owned())
             }
-            Some(Sharing::Mps { replicas, .. }) if pool.plugin.value == DevicePlugin::Nvidia => {
+            Some(Sharing::Mps { replicas, .. }) if pool.is_advertised_by(DevicePlugin::Nvidia) => {
                 let most = gpus.model.mps_clients_nvidia_plugin();
                 (
                     replicas,

@@ -86,6 +86,7 @@ fn first_key(stack: &Stack) -> Option<Span> {
     let first_extra = extras.map(|extra| extra.span).next();
     let text = |written: &Option<Spanned<String>>| written.as_ref().map(|text| text.span);
     (stack.driver.map(|driver| driver.span))
+        .or(stack.allocation.map(|allocation| allocation.span))
         .or(stack.device_plugin.map(|plugin| plugin.span))
         .or(text(&stack.driver_version))
         .or(text(&stack.runtime_image))

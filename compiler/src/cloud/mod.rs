@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 use gpuc_schema::Span;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, LocalDisks, NodePool,
-    OsFamily, Sharing,
+    OsFamily, Rdma, Sharing,
 };
 use gpuc_schema::gpu::GpuModel;
 
@@ -71,6 +71,17 @@ pub trait Cloud: Sync {
         self.facts().os.iter().find(|os| os.family == family)
     }
 
+    /// The folder below which NVIDIA's driver is on a pool's hosts, if its node image is known: the GPU Operator has its
+    /// own, whatever the image.
+    ///
+    /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 values.yaml, the remark on `nvidiaDriverRoot`.
+    fn driver_root(&self, pool: &Pool) -> Option<&'static str> {
+        match pool.driver.value {
+            DriverOwner::Operator => Some("/run/nvidia/driver"),
+            _ => Some(self.os(pool.os.value)?.driver_root),
+        }
+    }
+
     /// Who installs the driver when nobody says, given who advertises the GPUs.
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner;
 
@@ -85,6 +96,9 @@ pub trait Cloud: Sync {
         let _ = pool;
         Vec::new()
     }
+
+    /// Whether a pool's nodes have network cards of NVIDIA's for this; otherwise why not, and what to do, in words.
+    fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma>;
 
     /// Whether the cloud itself cuts a pool's GPUs into slices when it makes the nodes.
     fn cuts_gpus(&self, pool: &Pool) -> bool {
@@ -134,6 +148,15 @@ pub trait Cloud: Sync {
 
 /// The namespace and service account of the Cluster Autoscaler, by which a cloud gives its pods their rights.
 pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
+
+/// Why a pool's nodes have no network cards for RDMA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoRdma {
+    /// Why, in words.
+    pub why: String,
+    /// What to write instead.
+    pub help: &'static str,
+}
 
 /// What a machine type's name says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use super::helm::values_path;
 use super::script;
 use crate::plan::{Contents, Credentials, Plan, PoolSummary, Release};
 use crate::shell::{is_unseen, quote};
+use crate::yaml::to_yaml;
 
 const NAME: &str = "README.md";
 const TEMPLATE: &str = include_str!("readme.md.j2");
@@ -39,6 +40,9 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         input => input,
         summary => Serde(&plan.summary),
         resources => any(|pool| !pool.resources.is_empty()),
+        classes => any(|pool| !pool.classes.is_empty()),
+        claims => Serde(claims(pools)),
+        extended => any(|pool| pool.classes.iter().any(|class| !class.extended.is_empty())),
         taints => any(|pool| !pool.taints.is_empty()),
         layouts => any(|pool| !pool.layout.is_empty()),
         scripts => script::has_apply(plan),
@@ -66,6 +70,18 @@ static TEMPLATES: LazyLock<Environment> = LazyLock::new(|| {
     added.expect("the template is right, which a test shows");
     environment
 });
+
+/// The example of a claim for each pool that has one: the pool's name and the lines of it.
+fn claims(pools: &[PoolSummary]) -> Vec<(&str, Vec<String>)> {
+    let with = pools.iter().filter(|pool| !pool.claim.is_empty());
+    let example = |pool: &PoolSummary| {
+        let documents: Vec<_> = pool.claim.iter().map(to_yaml).collect();
+        let text = documents.join("---\n");
+        text.lines().map(str::to_owned).collect()
+    };
+    with.map(|pool| (pool.name.as_str(), example(pool)))
+        .collect()
+}
 
 /// The scripts that run on hosts, and not where the user is.
 fn host_scripts(plan: &Plan) -> Vec<String> {
@@ -208,6 +224,7 @@ mod tests {
                 .into(),
             driver: "the node image".to_owned(),
             plugin: "gpuc-runtime".to_owned(),
+            ..PoolSummary::default()
         };
         let system = PoolSummary {
             name: "system".to_owned(),

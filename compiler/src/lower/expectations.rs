@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::claims;
 use super::device_plugin::daemon_set;
 use super::node_config::os;
 use crate::check::Checked;
 use crate::cloud::Injection;
-use crate::model::{POOL_LABEL, Pool};
-use crate::plan::{Expectation, Object, Release};
+use crate::model::{Claimed, DeviceClass, POOL_LABEL, Pool};
+use crate::plan::{Expectation, ExpectedDevices, Object, Release};
 
 /// One expectation for each pool, given what the tree has for them.
 pub(super) fn expectations(
@@ -70,6 +71,7 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
         allocatable: offers
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
+        devices: pool.classes.iter().map(devices).collect(),
         fabric: fabric
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
@@ -79,11 +81,25 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
     }
 }
 
+fn devices(class: &DeviceClass) -> ExpectedDevices {
+    let (kind, profile) = match class.device {
+        Claimed::Gpu => ("gpu", None),
+        Claimed::Slice(profile) => ("mig", Some(profile.name)),
+    };
+    ExpectedDevices {
+        class: class.name.clone(),
+        driver: claims::DRIVER.to_owned(),
+        kind,
+        profile,
+        per_node: class.per_node,
+    }
+}
+
 /// With CDI a test pod gets its devices whatever its runtime class; otherwise it needs NVIDIA's.
 fn test_pod_class(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
     let os = pool.has_gpus().then(|| os(cluster, pool))?;
-    let class = os
-        .runtime_class
-        .filter(|_| os.injection != Injection::Cdi)?;
+    // The driver for claims describes devices by CDI, whatever the image has for plugins.
+    let by_cdi = os.injection == Injection::Cdi || !pool.classes.is_empty();
+    let class = os.runtime_class.filter(|_| !by_cdi)?;
     Some(class.name.to_owned())
 }

@@ -16,7 +16,12 @@ pub(crate) fn placement(pool: &Pool) -> Vec<Span> {
 pub(crate) fn serving(pool: &Pool) -> Vec<Span> {
     let gpus = pool.gpus.sure().map(|gpus| gpus.chosen);
     let count = pool.written.gpu.as_ref().map(|gpu| gpu.per_node.span);
-    let own = [pool.plugin.span, pool.os.span, pool.written.sharing.span];
+    let own = [
+        pool.allocation.span,
+        pool.plugin.span,
+        pool.os.span,
+        pool.written.sharing.span,
+    ];
     let extras = pool.extras.iter().map(|extra| extra.span);
     let more = extras.chain([pool.node_labels.span]);
     distinct(own.into_iter().chain(gpus).chain(count).chain(more))

@@ -1,5 +1,6 @@
 //! `Checked → Plan`: what to do about a cluster, one file per concern. Nothing here can say no.
 
+pub(crate) mod claims;
 mod device_plugin;
 mod expectations;
 pub(crate) mod images;
@@ -7,6 +8,7 @@ pub(crate) mod inputs;
 pub mod monitoring;
 mod namespaces;
 mod node_config;
+pub(crate) mod rdma;
 mod releases;
 mod steps;
 mod storage;
@@ -30,6 +32,8 @@ pub(crate) use node_config::{extras, os, strategy_word};
 /// What to do about a cluster.
 pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
+    objects.extend(claims::objects(cluster));
+    objects.extend(rdma::objects(cluster));
     objects.extend(cluster.cloud.objects(cluster));
     objects.extend(monitoring::objects(cluster));
     objects.extend(storage::objects(cluster));

@@ -1,12 +1,13 @@
 //! A pool as gpuc understands it.
 
 use gpuc_schema::config::{
-    Capacity, DevicePlugin, DriverOwner, Extra, NodeLabels, NodePool, OsFamily, TaintEffect,
+    Allocation, Capacity, DevicePlugin, DriverOwner, Extra, NodeLabels, NodePool, OsFamily,
+    TaintEffect,
 };
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
 
-use super::{Known, Offer, Sharing};
+use super::{DeviceClass, Known, Offer, Sharing};
 use crate::cloud::cpu::CpuMachine;
 use crate::cloud::machine::{CpuArchitecture, Fraction, Machine};
 use crate::node::Origin;
@@ -32,7 +33,9 @@ pub struct Pool {
     pub driver: Spanned<DriverOwner>,
     /// The driver's version or branch, where the user says it.
     pub driver_version: Option<Spanned<String>>,
-    /// Who advertises the GPUs.
+    /// How pods get the GPUs.
+    pub allocation: Spanned<Allocation>,
+    /// Who advertises the GPUs, where a device plugin does; where pods claim them, nobody, and no cloud's plugin.
     pub plugin: Spanned<DevicePlugin>,
     /// The image of gpuc-runtime.
     pub runtime_image: Option<Spanned<String>>,
@@ -44,8 +47,10 @@ pub struct Pool {
     pub node_labels: Spanned<NodeLabels>,
     /// How containers share the GPUs.
     pub sharing: Known<Sharing>,
-    /// What a node offers to pods; nothing without GPUs.
+    /// What a node offers to pods by a device plugin; nothing without GPUs, and nothing where pods claim them.
     pub offers: Known<Vec<Offer>>,
+    /// What pods claim where `allocation` is `dra`, by name; nothing elsewhere, and nothing where `offers` is a hole.
+    pub classes: Vec<DeviceClass>,
     /// What else a node offers to pods: network interfaces.
     pub fabric: Vec<Offer>,
     /// The labels that gpuc has put on the nodes, by key.
@@ -178,6 +183,11 @@ impl Pool {
     /// Whether its nodes have GPUs; a hole counts as no.
     pub fn has_gpus(&self) -> bool {
         matches!(self.gpus.get(), Some(Some(_)))
+    }
+
+    /// Whether this plugin advertises its GPUs, if it has any.
+    pub fn is_advertised_by(&self, plugin: DevicePlugin) -> bool {
+        self.allocation.value == Allocation::DevicePlugin && self.plugin.value == plugin
     }
 
     /// Whether the user made it by hand.

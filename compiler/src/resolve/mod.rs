@@ -2,12 +2,14 @@
 //!
 //! A part that cannot be understood is reported once and becomes a hole; the rest goes on.
 
+mod classes;
 pub mod codes;
 mod gpus;
 mod machine;
 mod nodes;
 mod offers;
 mod pool;
+mod rdma;
 mod sharing;
 mod taints;
 

@@ -183,9 +183,51 @@ pub struct Network {
     /// Elastic Fabric Adapter on every interface that the machine has for it. On EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efa: Option<Spanned<Empty>>,
+    /// Network cards of NVIDIA's that write into the memory of other nodes, offered to pods by the Network Operator. On
+    /// premises, and `InfiniBand` on AKS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rdma: Option<Spanned<Rdma>>,
     /// Nodes close to each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Spanned<Placement>>,
+}
+
+/// Network cards of NVIDIA's that write into the memory of other nodes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Rdma {
+    /// Over `InfiniBand`.
+    Infiniband(RdmaCards),
+    /// Over Ethernet (`RoCE`).
+    Roce(RdmaCards),
+}
+
+impl Rdma {
+    /// The cards, whatever they speak.
+    pub fn cards(&self) -> &RdmaCards {
+        match self {
+            Self::Infiniband(cards) | Self::Roce(cards) => cards,
+        }
+    }
+}
+
+/// The cards of a node.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RdmaCards {
+    /// Who installs their driver. Default: `preinstalled`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Spanned<RdmaDriver>>,
+}
+
+/// Who installs the driver of network cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RdmaDriver {
+    /// The node image or the host has it; that of the Linux kernel will do.
+    Preinstalled,
+    /// The Network Operator, which replaces the one that is there by DOCA-OFED.
+    Operator,
 }
 
 /// Nodes close to each other.

@@ -19,7 +19,11 @@ pub struct Stack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["580", "595"]))]
     pub driver_version: Option<Spanned<String>>,
-    /// Who advertises GPUs to the kubelet. Default: `gpuc`.
+    /// How pods get GPUs: by a device plugin, which counts them, or by Dynamic Resource Allocation, where they claim
+    /// them. Default: `devicePlugin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<Spanned<Allocation>>,
+    /// Who advertises GPUs to the kubelet, where `allocation` is `devicePlugin`. Default: `gpuc`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_plugin: Option<Spanned<DevicePlugin>>,
     /// The image of gpuc-runtime, with a tag or digest; needed where `devicePlugin` is `gpuc`.
@@ -81,4 +85,15 @@ pub enum NodeLabels {
     FeatureFile,
     /// Nowhere.
     None,
+}
+
+/// How pods get GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Allocation {
+    /// A device plugin counts GPUs, and pods ask for a number of them.
+    DevicePlugin,
+    /// NVIDIA's driver for Dynamic Resource Allocation describes GPUs, and pods claim those that fit. From Kubernetes
+    /// 1.34.
+    Dra,
 }

@@ -315,6 +315,10 @@ const VALUES: &[(&str, &[&str])] = &[
             "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/ml/providers/Microsoft.Compute/proximityPlacementGroups/near",
         ],
     ),
+    (
+        "nodePools.network.rdma",
+        &["{infiniband: {}}", "{roce: {}}"],
+    ),
     ("nodePools.diskGiB", &["300"]),
     ("nodePools.maxPods", &["60"]),
     ("nodePools.sharing.timeSlicing.replicas", &["3", "5"]),

@@ -23,13 +23,13 @@ mod tags;
 mod testing;
 
 use gpuc_schema::config::{
-    Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, Empty, GpuCluster,
-    LocalDisks,
+    Allocation, Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, Empty,
+    GpuCluster, LocalDisks, Rdma,
 };
 use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, Repairs};
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
@@ -160,6 +160,13 @@ impl Cloud for Eks {
         efa.zip(interfaces).map(offer).into_iter().collect()
     }
 
+    fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
+        Err(NoRdma {
+            why: "EC2 has no network cards of NVIDIA's: its own are reached by EFA".to_owned(),
+            help: "write `efa: {}` instead of `rdma`",
+        })
+    }
+
     fn labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<Label> {
         let scales = config
             .autoscaler
@@ -167,7 +174,11 @@ impl Cloud for Eks {
         let (Some(autoscaler), Some(Some(gpus))) = (scales, pool.gpus.get()) else {
             return Vec::new();
         };
-        if pool.is_existing() || pool.labels.iter().any(|it| it.key == ACCELERATOR_LABEL) {
+        // A node with the label is not ready to the autoscaler before it has `nvidia.com/gpu`, and where pods claim GPUs
+        // it never has.
+        let claimed = pool.allocation.value == Allocation::Dra;
+        let own = pool.labels.iter().any(|it| it.key == ACCELERATOR_LABEL);
+        if pool.is_existing() || claimed || own {
             return Vec::new();
         }
         vec![Label {

@@ -13,36 +13,41 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::check::Checked;
+use crate::lower::claims;
 use crate::node::Origin;
 use crate::plan::Object;
+use crate::source::Span;
 
-/// The quota, where gpuc-runtime runs.
+/// The quota, where gpuc-runtime runs and where the driver for claims does.
 pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
-    let spans: Vec<_> = cluster
-        .pools_advertised_by(DevicePlugin::Gpuc)
-        .map(|pool| pool.plugin.span)
-        .collect();
-    let needed = cluster
-        .pools_advertised_by(DevicePlugin::Gpuc)
-        .next()
-        .is_some();
+    let advertised = cluster.pools_advertised_by(DevicePlugin::Gpuc);
+    let advertised: Vec<_> = advertised.map(|pool| pool.plugin.span).collect();
+    let claimed = cluster.pools_claimed();
+    let claimed: Vec<_> = claimed.map(|pool| pool.allocation.span).collect();
+    let of_runtime = object("gpuc-runtime", "gpuc-system", advertised);
+    let of_driver = object(claims::COMPONENT, claims::NAMESPACE, claimed);
+    of_runtime.into_iter().chain(of_driver).collect()
+}
+
+/// The quota of a namespace, because of these places, if there are any.
+fn object(component: &str, namespace: &str, spans: Vec<Span>) -> Option<Object> {
+    let needed = !spans.is_empty();
     let origin = Origin::fact(
         spans,
         "GKE admits critical pods outside kube-system only where a quota counts them",
         "cloud-native-docs, gpu-operator/google-gke.rst (2026-11-21)",
     );
-    let quota = needed.then(|| Object::new("gpuc-runtime", &quota(), origin));
-    quota.into_iter().collect()
+    needed.then(|| Object::new(component, &quota(namespace), origin))
 }
 
-fn quota() -> ResourceQuota {
+fn quota(namespace: &str) -> ResourceQuota {
     let classes = ["system-node-critical", "system-cluster-critical"];
     // More pods than there can be: it admits them, and never holds one back.
     let pods = BTreeMap::from([("pods".to_owned(), Quantity("1G".to_owned()))]);
     ResourceQuota {
         metadata: ObjectMeta {
             name: Some("gpuc-critical-pods".to_owned()),
-            namespace: Some("gpuc-system".to_owned()),
+            namespace: Some(namespace.to_owned()),
             ..ObjectMeta::default()
         },
         spec: Some(ResourceQuotaSpec {

@@ -28,13 +28,13 @@ pub mod zones;
 use gpuc_schema::Span;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, Gcp, GcpCluster, GcpCreate, GpuCluster,
-    LocalDisks,
+    LocalDisks, Rdma,
 };
 use gpuc_schema::gpu::GpuModel;
 
 use super::machine::Machine;
 use super::storage::VolumeType;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, Repairs};
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Pool, PoolTaint};
 use crate::node::Origin;
@@ -174,11 +174,19 @@ impl Cloud for Gke {
             key: NO_DEFAULT_PLUGIN.to_owned(),
             value: "true".to_owned(),
             origin: Origin::fact(
-                [pool.plugin.span],
+                [pool.plugin.span, pool.allocation.span],
                 "GKE runs a device plugin of its own on nodes without this label",
                 "NVIDIA/k8s-dra-driver-gpu@22407113 demo/clusters/gke/create-cluster.sh",
             ),
         }]
+    }
+
+    fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
+        Err(NoRdma {
+            why: "GKE brings the network of its GPU machines itself, and its own plugins for it"
+                .to_owned(),
+            help: "remove `rdma`, and follow GKE's guide for the machine type",
+        })
     }
 
     fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {

@@ -9,12 +9,12 @@ mod pool;
 mod rules;
 
 use gpuc_schema::config::{
-    Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, OnPrem as Section,
+    Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, OnPrem as Section, Rdma,
 };
 
 use super::machine::Machine;
 use super::{
-    ARCHITECTURE, Cloud, Facts, HOSTNAME, MachineName, NameRule, OPERATING_SYSTEM, Repairs,
+    ARCHITECTURE, Cloud, Facts, HOSTNAME, MachineName, NameRule, NoRdma, OPERATING_SYSTEM, Repairs,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Label, Pool, PoolTaint};
@@ -94,6 +94,11 @@ impl Cloud for OnPrem {
     /// gpuc's script for the host, whoever advertises the GPUs.
     fn default_driver(&self, _plugin: DevicePlugin) -> DriverOwner {
         DriverOwner::Host
+    }
+
+    /// Nobody but the user knows what is in the hosts.
+    fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
+        Ok(())
     }
 
     fn labels(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<Label> {

@@ -3,6 +3,7 @@
 mod accelerator_zone;
 mod count_zones;
 mod default_pool_name;
+mod dra_mps;
 mod driver_owner;
 mod driver_version;
 mod fraction;
@@ -49,6 +50,7 @@ pub(super) static RULES: &[&Rule] = &[
     &gpudirect_unused::RULE,
     &resource_name::RULE,
     &maintenance_short::RULE,
+    &dra_mps::RULE,
 ];
 
 #[cfg(test)]
