@@ -51,6 +51,10 @@ fn through<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, String>
     serde_json::to_value(typed).map_err(|error| error.to_string())
 }
 
+/// Groups of custom resources, for which k8s-openapi has no types: `needs_upstream::kubernetes` holds them against their
+/// definitions.
+const CUSTOM: &[&str] = &["monitoring.coreos.com/"];
+
 fn reader(api_version: &str, kind: &str) -> Reader {
     let row = KINDS
         .iter()
@@ -64,6 +68,9 @@ fn nothing_is_lost_on_the_way_through_kubernetes_types() {
     for case in cases() {
         for object in &case.plan().objects {
             let identity = &object.identity;
+            if CUSTOM.iter().any(|it| identity.api_version.starts_with(it)) {
+                continue;
+            }
             let meant = serde_json::to_value(&object.node).unwrap();
             let read = reader(&identity.api_version, &identity.kind);
             let read = read(&gpuc::yaml::to_yaml(&object.node));

@@ -148,8 +148,8 @@ pub struct PrometheusStorage {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstalledGrafana {
-    /// A Secret in the namespace `monitoring` with the keys `admin-user` and `admin-password`. gpuc makes up no password
-    /// and writes none.
+    /// A Secret in the namespace `monitoring` with the keys `admin-user` and `admin-password`. gpuc makes up no
+    /// password and writes none.
     #[schemars(extend("examples" = ["grafana-admin"]))]
     pub admin_secret: Spanned<String>,
 }

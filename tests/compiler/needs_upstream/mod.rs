@@ -1,6 +1,7 @@
 //! What gpuc writes and knows, held against schemas, charts and tables that others wrote.
 
 mod catalog;
+mod crds;
 mod eksctl;
 mod helm;
 mod kubernetes;

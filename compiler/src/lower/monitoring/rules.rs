@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_schema::Span;
+use gpuc_schema::config::AlertName;
 use serde_json::{Map, Value, json};
 
 use super::alerts::{self, Alert, Watched, page};
@@ -68,6 +69,15 @@ pub(super) fn of_cluster(cluster: &Checked<'_>) -> Option<Object> {
         groups,
         origin,
     ))
+}
+
+/// The alerts that there are, each once, in the order of the documentation.
+pub(super) fn names(cluster: &Checked<'_>) -> BTreeSet<AlertName> {
+    let pools = cluster.pools.iter();
+    let of_pools = pools.filter_map(|pool| watched(cluster, pool));
+    let of_pools = of_pools.flat_map(|watched| alerts::of_pool(&watched));
+    let every = of_pools.chain(alerts::of_cluster(cluster));
+    every.map(|alert| alert.name).collect()
 }
 
 /// What all rules of a pool read, and the dashboards where there are some.

@@ -1,7 +1,8 @@
 //! Grafana's classic dashboard model, as much of it as is used: typed, and laid out by itself.
 //!
-//! Source: <https://grafana.com/docs/grafana/v12.0/dashboards/build-dashboards/view-dashboard-json-model/>; panels' options
-//! by <https://github.com/grafana/grafana> `public/app/plugins/panel`, read 2026-11-21. Grafana 13 reads it too.
+//! Source: <https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/>, read
+//! 2026-11-21: the model is the default before Grafana 13, and files of it are read since. What options a panel has is
+//! general knowledge.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::expression::Expression;
 
-/// The version of the model: Grafana 12.0's.
+/// The version of the model: Grafana 12.0's (general knowledge). Later ones migrate it when they read it.
 const SCHEMA_VERSION: u32 = 41;
 
 /// How many columns a dashboard has.
