@@ -51,8 +51,8 @@ fn through<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, String>
     serde_json::to_value(typed).map_err(|error| error.to_string())
 }
 
-/// Groups of custom resources, for which k8s-openapi has no types: `needs_upstream::kubernetes` holds them against their
-/// definitions.
+/// Groups of custom resources, for which k8s-openapi has no types: `needs_upstream::kubernetes` holds them against
+/// their definitions.
 const CUSTOM: &[&str] = &["monitoring.coreos.com/"];
 
 fn reader(api_version: &str, kind: &str) -> Reader {
