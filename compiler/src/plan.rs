@@ -15,6 +15,10 @@ pub struct Plan {
     pub objects: Vec<Object>,
     /// Helm releases.
     pub releases: Vec<Release>,
+    /// What is put into the cluster after what: every release and every component of objects, once.
+    pub steps: Vec<Step>,
+    /// What brings all of it to the cluster.
+    pub delivery: Delivery,
     /// What `verify.sh` looks for.
     pub expectations: Vec<Expectation>,
     /// What the tree's README says.
@@ -294,14 +298,79 @@ pub struct Release {
     pub name: String,
     /// The chart.
     pub chart: &'static crate::chart::Chart,
+    /// Where the chart is pulled from: its own repository, or the user's in front of it.
+    pub repository: String,
     /// The namespace.
     pub namespace: String,
-    /// The values.
+    /// The values: gpuc's own, and the user's over them.
     pub values: Node,
-    /// The pool that it serves.
-    pub pool: String,
-    /// The DaemonSet that it makes for the pool's nodes.
-    pub daemon_set: String,
+    /// The pools that it serves.
+    pub pools: Vec<String>,
+    /// The DaemonSets that it makes on the nodes of each of these pools, in its namespace.
+    pub daemon_sets: Vec<String>,
+}
+
+impl Release {
+    /// Whether the chart is pulled from a registry of images.
+    pub fn is_oci(&self) -> bool {
+        self.repository.starts_with("oci://")
+    }
+
+    /// The URL of the chart itself in a registry.
+    pub fn oci_url(&self) -> String {
+        format!("{}/{}", self.repository, self.chart.name)
+    }
+
+    /// The images that it runs.
+    pub fn images(&self) -> Vec<String> {
+        let images = crate::chart::images::running(self.chart.name, &self.values);
+        images.into_iter().map(|image| image.reference).collect()
+    }
+}
+
+/// Something that is put into the cluster as one: what it needs is there before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its name: that of the release or the component.
+    pub name: String,
+    /// What it is.
+    pub what: What,
+    /// What must be there before, by name.
+    pub needs: Vec<Need>,
+}
+
+/// What a step puts into the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// The objects of a component.
+    Component,
+    /// A Helm release.
+    Release,
+}
+
+/// That a step comes after another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Need {
+    /// The other step's name.
+    pub step: String,
+    /// Why, in words: `it brings the kind ServiceMonitor`.
+    pub because: String,
+}
+
+/// What brings the tree to the cluster.
+#[derive(Clone, Debug)]
+pub enum Delivery {
+    /// `install.sh`, with helm and kubectl.
+    Script,
+    /// Flux or Argo CD, by these objects: the folder each set stands in, below the cluster's, and the set.
+    Gitops {
+        /// The tool, in words: `Flux`.
+        tool: &'static str,
+        /// The folder of the objects, below the cluster's: what the tool's own configuration points at.
+        folder: &'static str,
+        /// The objects, each in the folder that its component names, below that one.
+        objects: Vec<Object>,
+    },
 }
 
 /// Something that `verify.sh` looks for in the cluster.

@@ -264,7 +264,10 @@ fn each_exporter_is_bound_to_its_pool() {
             let terms = &values["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
             let terms = terms["nodeSelectorTerms"].as_array().unwrap();
             assert_eq!(terms.len(), 1, "{}: {}", case.name, release.name);
-            assert_eq!(values["podLabels"]["gpuc.dev/pool"], release.pool.as_str());
+            assert_eq!(
+                values["podLabels"]["gpuc.dev/pool"],
+                release.pools[0].as_str()
+            );
             let namespaces = case.plan().releases.iter();
             let namespaces = namespaces.filter(|it| it.namespace == release.namespace);
             assert_eq!(

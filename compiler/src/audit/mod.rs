@@ -1,12 +1,17 @@
 //! `Plan → Audited`: the last look before anything is printed.
 //!
 //! What is wrong here that no rule before could see is a bug in gpuc, not in anybody's input; it stops the run with
-//! the promise that was broken. What users patch in, and manifests of others, will be looked at by rules here.
+//! the promise that was broken. What users lay over it has findings of its own, at the line they wrote.
+
+mod charts;
+pub mod codes;
+mod images;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use crate::check::Checked;
+use crate::diag::{Report, Severity};
 use crate::plan::Plan;
 
 /// The longest name of a Kubernetes object whose pods carry it in a label.
@@ -33,12 +38,22 @@ impl Audited {
     }
 }
 
-/// Looks at a plan as a whole.
+/// Looks at a plan as a whole. `None` when something that a user wrote does not fit what became of it.
 ///
 /// # Panics
 ///
-/// When gpuc broke one of its promises: two objects of one identity, or a name that Kubernetes refuses.
-pub fn audit(plan: Plan, cluster: &Checked<'_>) -> Audited {
+/// When gpuc broke one of its promises: two objects of one identity, a name that Kubernetes refuses, steps that wait
+/// for each other.
+pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<Audited> {
+    objects(&plan, cluster);
+    steps(&plan);
+    let errors = report.count(Severity::Error);
+    charts::look(&plan, cluster, report);
+    images::look(&plan, cluster, report);
+    (report.count(Severity::Error) == errors).then_some(Audited { plan })
+}
+
+fn objects(plan: &Plan, cluster: &Checked<'_>) {
     let mut seen = BTreeSet::new();
     for object in &plan.objects {
         let identity = &object.identity;
@@ -61,5 +76,33 @@ pub fn audit(plan: Plan, cluster: &Checked<'_>) -> Audited {
             expectation.pool
         );
     }
-    Audited { plan }
+}
+
+/// Every step has a name of its own, and comes after what it needs.
+fn steps(plan: &Plan) {
+    let mut done = BTreeSet::new();
+    for step in &plan.steps {
+        for need in &step.needs {
+            let (name, other) = (&step.name, &need.step);
+            assert!(
+                done.contains(other.as_str()),
+                "{name} comes before {other}, which it needs"
+            );
+        }
+        assert!(
+            done.insert(step.name.as_str()),
+            "two steps are called {}",
+            step.name
+        );
+    }
+    let parts: BTreeSet<_> = plan
+        .objects
+        .iter()
+        .map(|object| &object.component)
+        .collect();
+    assert_eq!(
+        plan.steps.len(),
+        parts.len() + plan.releases.len(),
+        "every component and every release is a step"
+    );
 }

@@ -8,7 +8,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Chart, affinity};
+use super::{Chart, Crds, PodSecurity, affinity};
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::lower;
@@ -22,7 +22,12 @@ pub static DCGM_EXPORTER: Chart = Chart {
     name: "dcgm-exporter",
     repository: "https://nvidia.github.io/dcgm-exporter/helm-charts",
     version: "4.8.2",
-    images: &["nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless"],
+    namespace: "dcgm-exporter",
+    // It mounts the kubelet's folder, which every other level forbids.
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::None,
+    groups: &[],
+    after: &[],
     releases,
     source: "NVIDIA/dcgm-exporter@4.5.3-4.8.2 deployment/values.yaml and templates, 2026-11-21",
 };
@@ -65,10 +70,11 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
     Release {
         name: full_name(pool),
         chart: &DCGM_EXPORTER,
+        repository: DCGM_EXPORTER.repository.to_owned(),
         namespace: namespace(pool),
         values: Node::typed(&values(cluster, pool), Origin::rule(inputs, why)),
-        pool: pool.name.value.clone(),
-        daemon_set: full_name(pool),
+        pools: vec![pool.name.value.clone()],
+        daemon_sets: vec![full_name(pool)],
     }
 }
 
@@ -82,7 +88,7 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     set("podLabels", json!({POOL_LABEL: pool.name.value}));
     // A PodMonitor of this tree scrapes it.
     set("serviceMonitor", json!({"enabled": false}));
-    set("affinity", affinity(pool));
+    set("affinity", affinity([pool]));
     set("tolerations", json!(lower::tolerations(pool)));
     if let Some(class) = os.runtime_class {
         set("runtimeClassName", json!(class.name));

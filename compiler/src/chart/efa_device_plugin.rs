@@ -7,7 +7,7 @@
 use gpuc_schema::config::TaintEffect;
 use serde_json::{Map, Value, json};
 
-use super::Chart;
+use super::{Chart, Crds, KUBE_SYSTEM, PodSecurity};
 use crate::check::Checked;
 use crate::lower;
 use crate::model::{Pool, Toleration};
@@ -19,7 +19,11 @@ pub static EFA_DEVICE_PLUGIN: Chart = Chart {
     name: "aws-efa-k8s-device-plugin",
     repository: "https://aws.github.io/eks-charts",
     version: "v0.5.30",
-    images: &["602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin:v0.5.20"],
+    namespace: KUBE_SYSTEM,
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::None,
+    groups: &[],
+    after: &[],
     releases,
     source: "aws/eks-charts:stable/aws-efa-k8s-device-plugin/values.yaml @52396092, 2026-08-03",
 };
@@ -52,10 +56,11 @@ fn release(pool: &Pool) -> Option<Release> {
     Some(Release {
         name: name(pool),
         chart: &EFA_DEVICE_PLUGIN,
-        namespace: "kube-system".to_owned(),
+        repository: EFA_DEVICE_PLUGIN.repository.to_owned(),
+        namespace: KUBE_SYSTEM.to_owned(),
         values: Node::typed(&values(pool), origin),
-        pool: pool.name.value.clone(),
-        daemon_set: name(pool),
+        pools: vec![pool.name.value.clone()],
+        daemon_sets: vec![name(pool)],
     })
 }
 

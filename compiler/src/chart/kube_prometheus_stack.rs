@@ -4,7 +4,7 @@
 use gpuc_schema::config::{InstalledPrometheus, Prometheus};
 use serde_json::{Value, json};
 
-use super::Chart;
+use super::{Chart, Crds, PodSecurity};
 use crate::check::Checked;
 use crate::node::{Node, Origin};
 use crate::plan::Release;
@@ -14,25 +14,18 @@ pub static KUBE_PROMETHEUS_STACK: Chart = Chart {
     name: "kube-prometheus-stack",
     repository: "https://prometheus-community.github.io/helm-charts",
     version: "88.5.3",
-    // What its subcharts run (kube-state-metrics, the exporter of nodes, Grafana) is pinned by their charts.
-    images: &[
-        "ghcr.io/jkroepke/kube-webhook-certgen:1.8.7",
-        "quay.io/prometheus-operator/prometheus-config-reloader:v0.93.1",
-        "quay.io/prometheus-operator/prometheus-operator:v0.93.1",
-        "quay.io/prometheus/alertmanager:v0.34.0",
-        "quay.io/prometheus/prometheus:v3.14.0-distroless",
-    ],
+    namespace: NAMESPACE,
+    // The exporter of nodes is in their network and mounts their folders.
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::Folder,
+    groups: &["monitoring.coreos.com"],
+    after: &[],
     releases,
     source: "prometheus-community/helm-charts@kube-prometheus-stack-88.5.3 charts/kube-prometheus-stack/values.yaml, 2026-11-21",
 };
 
 /// The namespace.
 pub(crate) const NAMESPACE: &str = "monitoring";
-
-/// Whether gpuc installs it.
-pub(crate) fn is_wanted(cluster: &Checked<'_>) -> bool {
-    wanted(cluster).is_some()
-}
 
 fn wanted<'c>(cluster: &'c Checked<'_>) -> Option<&'c InstalledPrometheus> {
     match &cluster.written.monitoring.as_ref()?.prometheus.value {
@@ -48,10 +41,11 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         Release {
             name: KUBE_PROMETHEUS_STACK.name.to_owned(),
             chart: &KUBE_PROMETHEUS_STACK,
+            repository: KUBE_PROMETHEUS_STACK.repository.to_owned(),
             namespace: NAMESPACE.to_owned(),
             values: Node::typed(&values(cluster, install), Origin::rule(asked, why)),
-            pool: String::new(),
-            daemon_set: String::new(),
+            pools: Vec::new(),
+            daemon_sets: Vec::new(),
         }
     };
     wanted(cluster).map(release).into_iter().collect()

@@ -4,7 +4,7 @@
 use gpuc_schema::config::DevicePlugin;
 use serde_json::{Map, Value, json};
 
-use super::{Chart, affinity};
+use super::{Chart, Crds, PodSecurity, affinity};
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::lower;
@@ -17,7 +17,11 @@ pub static NVIDIA_DEVICE_PLUGIN: Chart = Chart {
     name: "nvidia-device-plugin",
     repository: "https://nvidia.github.io/k8s-device-plugin",
     version: "0.20.0",
-    images: &["nvcr.io/nvidia/k8s-device-plugin:v0.20.0"],
+    namespace: NAMESPACE,
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::None,
+    groups: &[],
+    after: &[],
     releases,
     source: "NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/values.yaml, 2026-11-21",
 };
@@ -38,10 +42,11 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
     Release {
         name: full_name(pool),
         chart: &NVIDIA_DEVICE_PLUGIN,
+        repository: NVIDIA_DEVICE_PLUGIN.repository.to_owned(),
         namespace: NAMESPACE.to_owned(),
         values: Node::typed(&values(cluster, pool), origin),
-        pool: pool.name.value.clone(),
-        daemon_set: full_name(pool),
+        pools: vec![pool.name.value.clone()],
+        daemon_sets: vec![full_name(pool)],
     }
 }
 
@@ -75,7 +80,7 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     if let Some(class) = os.runtime_class {
         values.insert("runtimeClassName".to_owned(), json!(class.name));
     }
-    values.insert("affinity".to_owned(), affinity(pool));
+    values.insert("affinity".to_owned(), affinity([pool]));
     values.insert("tolerations".to_owned(), json!(lower::tolerations(pool)));
     Value::Object(values)
 }

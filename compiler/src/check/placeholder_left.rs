@@ -62,7 +62,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .draft(
                     &RULE.code,
-                    written.span,
+                    text.span,
                     format!("`{written}` is a placeholder"),
                 )
                 .here("to be filled in")

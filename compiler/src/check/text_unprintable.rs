@@ -76,7 +76,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         report
-            .draft(&RULE.code, written.span, message)
+            .draft(&RULE.code, text.span, message)
             .help(help)
             .emit();
     }

@@ -119,10 +119,10 @@ fn range(min: u64, max: u64) -> String {
 /// The command that installs a release.
 fn helm(release: &Release, context: &str) -> String {
     let chart = release.chart;
-    let source = match chart.repository.strip_prefix("oci://") {
-        None => format!("{} --repo {}", chart.name, chart.repository),
-        Some(path) if path.ends_with(&format!("/{}", chart.name)) => chart.repository.to_owned(),
-        Some(_) => format!("{}/{}", chart.repository.trim_end_matches('/'), chart.name),
+    let source = if release.is_oci() {
+        quote(&release.oci_url()).to_string()
+    } else {
+        format!("{} --repo {}", chart.name, quote(&release.repository))
     };
     format!(
         "helm{context} upgrade --install {} {source} --version {} \\\n  --namespace {} --create-namespace --values {}",
@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
     use crate::node::Origin;
-    use crate::plan::{Command, File, Object, Provisioning, ResourceSummary, Summary};
+    use crate::plan::{Command, Delivery, File, Object, Provisioning, ResourceSummary, Summary};
 
     fn plan(pools: Vec<PoolSummary>) -> Plan {
         Plan {
@@ -168,6 +168,8 @@ mod tests {
             },
             objects: Vec::new(),
             releases: Vec::new(),
+            steps: Vec::new(),
+            delivery: Delivery::Script,
             expectations: Vec::new(),
             summary: Summary {
                 place: "Amazon EKS".to_owned(),

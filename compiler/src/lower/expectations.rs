@@ -39,9 +39,12 @@ fn daemon_sets<'t>(
         let is_daemon_set = object.identity.kind == "DaemonSet";
         is_daemon_set.then(|| (pool, (namespace, object.identity.name.clone())))
     });
-    let of_releases = releases.iter().map(|release| {
-        let name = (release.namespace.clone(), release.daemon_set.clone());
-        (release.pool.as_str(), name)
+    let of_releases = releases.iter().flat_map(|release| {
+        let pools = release.pools.iter();
+        pools.flat_map(move |pool| {
+            let names = release.daemon_sets.iter();
+            names.map(move |name| (pool.as_str(), (release.namespace.clone(), name.clone())))
+        })
     });
     let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (pool, name) in of_objects.chain(of_releases) {

@@ -2,10 +2,13 @@
 
 mod device_plugin;
 mod expectations;
+pub(crate) mod images;
 pub(crate) mod inputs;
 pub mod monitoring;
+mod namespaces;
 mod node_config;
 mod releases;
+mod steps;
 mod summary;
 
 use gpuc_schema::config::DevicePlugin;
@@ -13,7 +16,7 @@ use gpuc_schema::config::DevicePlugin;
 use crate::chart::nvidia_device_plugin;
 use crate::check::Checked;
 use crate::model::Pool;
-use crate::plan::Plan;
+use crate::plan::{Delivery, Plan};
 
 pub use node_config::node_config;
 
@@ -28,12 +31,16 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
     objects.extend(cluster.cloud.objects(cluster));
     objects.extend(monitoring::objects(cluster));
-    objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     let releases = releases::releases(cluster);
+    objects.extend(namespaces::namespaces(&releases, &objects));
+    images::move_images(cluster, &mut objects);
+    objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     Plan {
         cluster: cluster.name.value.clone(),
         provisioning: cluster.cloud.provision(cluster),
         expectations: expectations::expectations(cluster, &objects, &releases),
+        steps: steps::steps(&objects, &releases),
+        delivery: Delivery::Script,
         objects,
         releases,
         summary: summary::summary(cluster),

@@ -10,16 +10,16 @@ use crate::Spanned;
 #[serde(rename_all = "camelCase")]
 pub enum Gitops {
     /// Flux.
-    Flux(GitSource),
+    Flux(Flux),
     /// Argo CD.
-    Argocd(GitSource),
+    Argocd(Argocd),
 }
 
-/// Where the tree is committed.
+/// Flux: where the tree is committed, and how Flux gets at it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GitSource {
-    /// The repository's URL.
+pub struct Flux {
+    /// The repository's URL: `https://` or `ssh://`.
     #[schemars(extend("examples" = ["https://git.example.com/acme/gitops.git"]))]
     pub repository: Spanned<String>,
     /// The branch.
@@ -28,4 +28,43 @@ pub struct GitSource {
     /// The cluster's folder in the repository.
     #[schemars(extend("examples" = ["clusters/ml-prod"]))]
     pub path: Spanned<String>,
+    /// The Secret that Flux reads the repository with, in Flux's namespace. Without it the repository is public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["gitops-credentials"]))]
+    pub secret: Option<Spanned<String>>,
+    /// The namespace that Flux runs in.
+    #[serde(default = "flux_namespace")]
+    #[schemars(extend("examples" = ["flux-system"]))]
+    pub namespace: Spanned<String>,
+}
+
+/// Argo CD: where the tree is committed, and which cluster Argo CD brings it to.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Argocd {
+    /// The repository's URL. Argo CD must know it already if it is not public.
+    #[schemars(extend("examples" = ["https://git.example.com/acme/gitops.git"]))]
+    pub repository: Spanned<String>,
+    /// The branch.
+    #[schemars(extend("examples" = ["main"]))]
+    pub branch: Spanned<String>,
+    /// The cluster's folder in the repository.
+    #[schemars(extend("examples" = ["clusters/ml-prod"]))]
+    pub path: Spanned<String>,
+    /// The cluster's name in Argo CD. Default: the cluster that Argo CD itself runs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["ml-prod"]))]
+    pub cluster: Option<Spanned<String>>,
+    /// The namespace that Argo CD runs in.
+    #[serde(default = "argocd_namespace")]
+    #[schemars(extend("examples" = ["argocd"]))]
+    pub namespace: Spanned<String>,
+}
+
+fn flux_namespace() -> Spanned<String> {
+    Spanned::unwritten("flux-system".to_owned())
+}
+
+fn argocd_namespace() -> Spanned<String> {
+    Spanned::unwritten("argocd".to_owned())
 }

@@ -4,13 +4,15 @@ use super::{
     AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection, GcpCluster, Gitops,
     GpuCluster, Member, Notebooks, Placement, PodRun, Prometheus, Sharing, Stack, TextMap,
 };
-use crate::Spanned;
+use crate::{Span, Spanned};
 
 /// A text of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
-    /// The text and its place.
-    pub written: &'a Spanned<String>,
+    /// The text.
+    pub written: &'a str,
+    /// Where it stands.
+    pub span: Span,
     /// Whether it may have several lines: a command's argument, a variable.
     pub many_lines: bool,
 }
@@ -43,12 +45,40 @@ pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
             texts.some(&profile.profile);
         }
     }
-    if let Some(Gitops::Flux(git) | Gitops::Argocd(git)) =
-        config.gitops.as_ref().map(|it| &it.value)
-    {
-        texts.some([&git.repository, &git.branch, &git.path]);
+    texts.some(&config.mirror.images);
+    texts.some(&config.mirror.charts);
+    texts.map(&config.digests);
+    for (_, settings) in config.charts.written() {
+        let values = &settings.values;
+        let mut add = |written, span| {
+            texts.found.push(Text {
+                written,
+                span,
+                many_lines: true,
+            });
+        };
+        values.texts(&mut add, values.span);
+    }
+    match config.gitops.as_ref().map(|it| &it.value) {
+        Some(Gitops::Flux(flux)) => {
+            texts.some([&flux.repository, &flux.branch, &flux.path, &flux.namespace]);
+            texts.some(&flux.secret);
+        }
+        Some(Gitops::Argocd(argo)) => {
+            texts.some([&argo.repository, &argo.branch, &argo.path, &argo.namespace]);
+            texts.some(&argo.cluster);
+        }
+        None => {}
     }
     texts.found
+}
+
+fn text(written: &Spanned<String>, many_lines: bool) -> Text<'_> {
+    Text {
+        written,
+        span: written.span,
+        many_lines,
+    }
 }
 
 #[derive(Default)]
@@ -58,10 +88,7 @@ struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     fn one(&mut self, written: &'a Spanned<String>) {
-        self.found.push(Text {
-            written,
-            many_lines: false,
-        });
+        self.found.push(text(written, false));
     }
 
     fn some(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {
@@ -77,11 +104,8 @@ impl<'a> Texts<'a> {
     }
 
     fn lines(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {
-        let text = |written| Text {
-            written,
-            many_lines: true,
-        };
-        self.found.extend(written.into_iter().map(text));
+        let lines = written.into_iter().map(|written| text(written, true));
+        self.found.extend(lines);
     }
 
     fn cloud(&mut self, cloud: &'a CloudSection) {

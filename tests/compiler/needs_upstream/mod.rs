@@ -4,6 +4,8 @@ mod catalog;
 mod crds;
 mod eksctl;
 mod helm;
+mod helm_images;
+mod helm_keys;
 mod kubernetes;
 mod mutability;
 mod yaml_1_1;

@@ -144,6 +144,8 @@ fn plan(resources: Vec<Resource>) -> Plan {
         },
         objects: Vec::new(),
         releases: Vec::new(),
+        steps: Vec::new(),
+        delivery: Delivery::Script,
         expectations: vec![Expectation {
             pool: "train".to_owned(),
             selector: BTreeMap::from([("gpuc.dev/pool".to_owned(), "train".to_owned())]),

@@ -1,0 +1,226 @@
+//! What is put into the cluster after what.
+//!
+//! Nobody writes the order down: a step comes after what makes its namespaces, after what brings the kinds of its
+//! objects, and after the charts that its own chart names. Whatever brings the tree to the cluster follows this.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::plan::{Identity, Need, Object, Release, Step, What};
+
+/// Every component of objects and every release, each after what it needs.
+pub(super) fn steps(objects: &[Object], releases: &[Release]) -> Vec<Step> {
+    let makers = Makers::of(objects, releases);
+    let mut components: BTreeMap<&str, BTreeSet<Need>> = BTreeMap::new();
+    for object in objects {
+        let needs = components.entry(&object.component).or_default();
+        needs.extend(makers.of_object(object));
+    }
+    let components = components.into_iter().map(|(name, needs)| Step {
+        name: name.to_owned(),
+        what: What::Component,
+        needs: once_each(name, needs),
+    });
+    let releases = releases.iter().map(|release| Step {
+        name: release.name.clone(),
+        what: What::Release,
+        needs: once_each(&release.name, makers.of_release(release)),
+    });
+    in_order(components.chain(releases).collect())
+}
+
+/// Who makes what others need.
+struct Makers<'t> {
+    /// The component that makes each namespace.
+    namespaces: BTreeMap<&'t str, &'t str>,
+    /// The release that brings each API group.
+    groups: BTreeMap<&'static str, &'t str>,
+    /// The releases of each chart.
+    charts: BTreeMap<&'static str, Vec<&'t str>>,
+}
+
+impl<'t> Makers<'t> {
+    fn of(objects: &'t [Object], releases: &'t [Release]) -> Self {
+        let namespaces = objects.iter().filter_map(|object| {
+            let identity = &object.identity;
+            let makes = identity.kind == "Namespace";
+            makes.then_some((identity.name.as_str(), object.component.as_str()))
+        });
+        let groups = releases.iter().flat_map(|release| {
+            let groups = release.chart.groups.iter();
+            groups.map(|group| (*group, release.name.as_str()))
+        });
+        let mut charts: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for release in releases {
+            let names = charts.entry(release.chart.name).or_default();
+            names.push(release.name.as_str());
+        }
+        Self {
+            namespaces: namespaces.collect(),
+            groups: groups.collect(),
+            charts,
+        }
+    }
+
+    fn of_namespace(&self, name: &str) -> Option<Need> {
+        self.namespaces.get(name).map(|maker| Need {
+            step: (*maker).to_owned(),
+            because: format!("it makes the namespace {name}"),
+        })
+    }
+
+    fn of_object(&self, object: &Object) -> impl Iterator<Item = Need> {
+        let identity = &object.identity;
+        let namespace = identity.namespace.as_deref();
+        let namespace = namespace.and_then(|name| self.of_namespace(name));
+        let kind = self.groups.get(group(identity)).map(|maker| Need {
+            step: (*maker).to_owned(),
+            because: format!("it brings the kind {}", identity.kind),
+        });
+        namespace.into_iter().chain(kind)
+    }
+
+    fn of_release(&self, release: &Release) -> BTreeSet<Need> {
+        let after = release.chart.after.iter().flat_map(|(chart, because)| {
+            let names = self.charts.get(chart).into_iter().flatten();
+            names.map(|name| Need {
+                step: (*name).to_owned(),
+                because: (*because).to_owned(),
+            })
+        });
+        let namespace = self.of_namespace(&release.namespace);
+        after.chain(namespace).collect()
+    }
+}
+
+fn group(identity: &Identity) -> &str {
+    let group = identity.api_version.split_once('/');
+    group.map_or("", |(group, _)| group)
+}
+
+/// One need for each step, and none of itself.
+fn once_each(name: &str, needs: BTreeSet<Need>) -> Vec<Need> {
+    let mut once: Vec<Need> = Vec::new();
+    for need in needs.into_iter().filter(|need| need.step != name) {
+        match once.last_mut() {
+            Some(last) if last.step == need.step => {
+                last.because = format!("{}, {}", last.because, need.because);
+            }
+            _ => once.push(need),
+        }
+    }
+    once
+}
+
+/// Each step after what it needs, and otherwise by name. Steps that wait for each other come last; the audit refuses
+/// them.
+fn in_order(steps: Vec<Step>) -> Vec<Step> {
+    let mut left: BTreeMap<(String, What), Step> = steps
+        .into_iter()
+        .map(|step| ((step.name.clone(), step.what), step))
+        .collect();
+    let mut ordered: Vec<Step> = Vec::new();
+    while let Some(key) = left
+        .iter()
+        .find(|(_, step)| {
+            let mut needs = step.needs.iter();
+            needs.all(|need| ordered.iter().any(|done| done.name == need.step))
+        })
+        .map(|(key, _)| key.clone())
+    {
+        ordered.extend(left.remove(&key));
+    }
+    ordered.extend(left.into_values());
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::chart::{Chart, Crds, PodSecurity};
+    use crate::node::{Node, Origin};
+
+    static OPERATOR: Chart = Chart {
+        name: "operator",
+        repository: "https://charts.example.com",
+        version: "1.0.0",
+        namespace: "operator",
+        pod_security: PodSecurity::Baseline,
+        crds: Crds::Folder,
+        groups: &["example.com"],
+        after: &[],
+        releases: |_| Vec::new(),
+        source: "",
+    };
+
+    static EXPORTER: Chart = Chart {
+        name: "exporter",
+        groups: &[],
+        after: &[
+            ("operator", "its monitor is of the operator's kind"),
+            ("absent", ""),
+        ],
+        ..OPERATOR
+    };
+
+    fn object(component: &str, api: &str, kind: &str, namespace: &str) -> Object {
+        let metadata =
+            json!({"name": "a", "namespace": Some(namespace).filter(|it| !it.is_empty())});
+        let object = json!({"apiVersion": api, "kind": kind, "metadata": metadata});
+        Object::new(component, &object, Origin::default())
+    }
+
+    fn release(name: &str, chart: &'static Chart, namespace: &str) -> Release {
+        Release {
+            name: name.to_owned(),
+            chart,
+            repository: chart.repository.to_owned(),
+            namespace: namespace.to_owned(),
+            values: Node::from_json(json!({})),
+            pools: Vec::new(),
+            daemon_sets: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_order_follows_from_namespaces_kinds_and_charts() {
+        let objects = [
+            object("namespaces", "v1", "Namespace", ""),
+            object("alerts", "example.com/v1", "Rule", "a"),
+            object("apps", "apps/v1", "DaemonSet", "elsewhere"),
+        ];
+        let releases = [
+            release("z-exporter", &EXPORTER, "a"),
+            release("y-operator", &OPERATOR, "a"),
+        ];
+        let steps = steps(&objects, &releases);
+        let shown: Vec<_> = steps
+            .iter()
+            .map(|step| {
+                let needs = step.needs.iter();
+                let needs: Vec<_> = needs
+                    .map(|need| format!("{}: {}", need.step, need.because))
+                    .collect();
+                (step.name.as_str(), needs.join("; "))
+            })
+            .collect();
+        let expected = [
+            ("apps", ""),
+            ("namespaces", ""),
+            ("y-operator", "namespaces: it makes the namespace a"),
+            (
+                "alerts",
+                "namespaces: it makes the namespace a; y-operator: it brings the kind Rule",
+            ),
+            (
+                "z-exporter",
+                "namespaces: it makes the namespace a; y-operator: its monitor is of the operator's kind",
+            ),
+        ];
+        assert_eq!(
+            shown,
+            expected.map(|(name, needs)| (name, needs.to_owned()))
+        );
+    }
+}
