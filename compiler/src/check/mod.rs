@@ -146,12 +146,12 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
-    &digest_malformed::RULE,
-    &mirror_malformed::RULE,
     &exporter_without_runtime::RULE,
     &dashboards_without_grafana::RULE,
     &monitoring_without_gpus::RULE,
     &monitoring_name_invalid::RULE,
+    &digest_malformed::RULE,
+    &mirror_malformed::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -140,6 +140,10 @@ const INSTANCE_TYPE: (&str, &str) = (
 
 /// What is always true of a cloud.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and none follows from others"
+)]
 pub struct Facts {
     /// Its key in the file: `aws`.
     pub key: &'static str,

@@ -138,7 +138,7 @@ pub struct PrometheusStorage {
     #[serde(rename = "sizeGiB")]
     #[schemars(range(min = 1, max = 65536))]
     pub size_gib: Spanned<u32>,
-    /// Its StorageClass. Default: the cluster's.
+    /// Its `StorageClass`. Default: the cluster's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["gp3"]))]
     pub class: Option<Spanned<String>>,

@@ -21,8 +21,7 @@ pub(in crate::lower) fn sentences(cluster: &Checked<'_>) -> Vec<String> {
     if !told.is_empty() {
         let told: Vec<_> = told.into_iter().map(alerts::word).collect();
         sentences.push(format!(
-            "It is told of {}. An alert says itself what to do, as does gpuc explain NAME; monitoring.alerts has the \
-             thresholds.",
+            "The alerts are {}. Each says what to do, as does gpuc explain NAME; monitoring.alerts has the thresholds.",
             told.join(", ")
         ));
     }

@@ -227,7 +227,7 @@ impl Dashboard {
             for (panel, column) in row.panels.iter().zip(0..) {
                 id += 1;
                 let place = json!({"h": row.height, "w": width, "x": column * width, "y": y});
-                panels.push(panel.json(id, place));
+                panels.push(panel.json(id, &place));
             }
             y += row.height;
         }
@@ -248,7 +248,7 @@ impl Variable {
 }
 
 impl Panel {
-    fn json(&self, id: u32, place: Value) -> Value {
+    fn json(&self, id: u32, place: &Value) -> Value {
         let targets = self.targets.iter().zip('A'..);
         let targets: Vec<_> = targets
             .map(|(target, name)| {
