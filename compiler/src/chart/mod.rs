@@ -94,6 +94,7 @@ pub const KUBE_SYSTEM: &str = "kube-system";
 /// Every chart, by name.
 pub static CHARTS: &[&Chart] = &[
     &EFA_DEVICE_PLUGIN,
+    &DCGM_EXPORTER,
     &JOBSET,
     &KUBE_PROMETHEUS_STACK,
     &KUBEFLOW_TRAINER,
