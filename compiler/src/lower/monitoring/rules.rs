@@ -42,7 +42,7 @@ pub(super) fn of_pool(cluster: &Checked<'_>, pool: &Pool) -> Option<Object> {
         cluster,
         &name,
         of_pool,
-        groups,
+        &groups,
         Origin::rule(inputs, why),
     ))
 }
@@ -66,7 +66,7 @@ pub(super) fn of_cluster(cluster: &Checked<'_>) -> Option<Object> {
         cluster,
         "gpuc-cluster",
         BTreeMap::new(),
-        groups,
+        &groups,
         origin,
     ))
 }
@@ -130,7 +130,7 @@ fn object(
     cluster: &Checked<'_>,
     name: &str,
     more: BTreeMap<String, String>,
-    groups: Vec<Value>,
+    groups: &[Value],
     origin: Origin,
 ) -> Object {
     let all: BTreeMap<_, _> = labels()
