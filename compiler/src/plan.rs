@@ -420,6 +420,8 @@ pub struct Summary {
     pub kubernetes: String,
     /// The pools.
     pub pools: Vec<PoolSummary>,
+    /// How GPUs are watched, a sentence each; empty where they are not.
+    pub monitoring: Vec<String>,
     /// What is to be known before it is applied, a sentence each.
     pub notes: Vec<String>,
 }

@@ -97,6 +97,46 @@ nodePools:
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+  - name: train
+    machine: p4d.24xlarge
+    nodes: {count: 2}
+    dedicatedTo: research
+    sharing: {timeSlicing: {replicas: 4, rename: false}}
+monitoring:
+  exporter: dcgm
+  alerts: {temperatureCelsius: 85, disabled: [GpuIdle]}
+  dashboards: true
+  prometheus: {install: {retentionDays: 15, grafana: {adminSecret: grafana-admin}}}
+"#,
+        changes: &[
+            ("name: train", "name: drill"),
+            ("p4d.24xlarge", "g6.12xlarge"),
+            ("count: 2}\n    dedicated", "count: 3}\n    dedicated"),
+            ("dedicatedTo: research", "dedicatedTo: vision"),
+            ("replicas: 4", "replicas: 3"),
+            ("rename: false", "rename: true"),
+            ("devicePlugin: gpuc", "devicePlugin: nvidia"),
+            ("exporter: dcgm", "exporter: gpuc"),
+            ("temperatureCelsius: 85", "temperatureCelsius: 80"),
+            ("[GpuIdle]", "[GpuXid]"),
+            ("dashboards: true", "dashboards: false"),
+            ("retentionDays: 15", "retentionDays: 30"),
+            ("grafana-admin", "grafana-login"),
+            (
+                "{install: {retentionDays: 15, grafana: {adminSecret: grafana-admin}}}",
+                "{existing: {release: monitoring}}",
+            ),
+        ],
+    },
+    Case {
+        yaml: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
 cloud: {onPrem: {context: lab, distribution: kubeadm}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

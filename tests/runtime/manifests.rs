@@ -425,3 +425,17 @@ pub(crate) fn clusters() -> BTreeMap<String, String> {
     });
     read.collect()
 }
+
+/// Alerts call fatal what the daemon waits for a reset after, and count for nothing what the daemon counts for nothing.
+#[test]
+fn alerts_and_the_daemon_agree_on_errors() {
+    use gpuc::lower::monitoring::alerts::{FATAL_XIDS, XIDS_OF_PROGRAMS};
+    use gpuc_runtime::health::xid::{Effect, XIDS};
+
+    let of = |wanted: fn(Effect) -> bool| {
+        let found = XIDS.iter().filter(move |xid| wanted(xid.effect));
+        found.map(|xid| xid.number).collect::<Vec<_>>()
+    };
+    assert_eq!(of(|effect| effect >= Effect::Reset), FATAL_XIDS);
+    assert_eq!(of(|effect| effect == Effect::Application), XIDS_OF_PROGRAMS);
+}

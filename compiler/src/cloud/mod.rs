@@ -194,6 +194,10 @@ const INSTANCE_TYPE: (&str, &str) = (
 
 /// What is always true of a cloud.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and none follows from others"
+)]
 pub struct Facts {
     /// Its key in the file: `aws`.
     pub key: &'static str,
@@ -280,8 +284,8 @@ pub struct OsFacts {
     pub advertises: bool,
     /// How a container gets its devices from a plugin of ours.
     pub injection: Injection,
-    /// Whether an unprivileged container names the GPUs that it sees by a mount below `/var/run/nvidia-container-devices`
-    /// instead of by `NVIDIA_VISIBLE_DEVICES`.
+    /// Whether an unprivileged container names the GPUs that it sees by a mount below
+    /// `/var/run/nvidia-container-devices` instead of by `NVIDIA_VISIBLE_DEVICES`.
     pub visible_by_mount: bool,
     /// The folder on the host below which the driver is installed.
     pub driver_root: &'static str,

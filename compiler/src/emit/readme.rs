@@ -191,6 +191,7 @@ mod tests {
                 place: "Amazon EKS".to_owned(),
                 kubernetes: "1.34".to_owned(),
                 pools,
+                monitoring: vec!["a *sentence*".to_owned()],
                 notes: vec!["a | note\nof <two> lines".to_owned()],
             },
         }

@@ -25,6 +25,7 @@ pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
         place,
         kubernetes: kubernetes.value.to_string(),
         pools: pools.map(|it| pool(cluster, it)).collect(),
+        monitoring: super::monitoring::sentences(cluster),
         notes: notes(cluster),
     }
 }
@@ -248,11 +249,18 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         notes.extend(autoscaler(cluster).map(str::to_owned));
     }
     let ours: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
+    let mut measured = ours.iter();
+    let measures = measured.all(|pool| super::monitoring::runtime_measures(cluster, pool));
     if !ours.is_empty() {
         notes.push(format!(
-            "gpuc-runtime serves {}: it offers the GPUs, labels the nodes, watches and measures. No other device plugin, \
-             feature discovery or GPU exporter is wanted there.",
-            names(&ours)
+            "gpuc-runtime serves {}: it offers the GPUs, labels the nodes, {}. No other device plugin{} is wanted there.",
+            names(&ours),
+            if measures { "watches and measures" } else { "and watches them" },
+            if measures {
+                ", feature discovery or GPU exporter"
+            } else {
+                " or feature discovery"
+            },
         ));
     }
     let starting = ours.iter().copied();

@@ -255,6 +255,14 @@ const VALUES: &[(&str, &[&str])] = &[
         "stack.runtimeImage",
         &["registry.example.com/gpuc-runtime:0.2.0"],
     ),
+    (
+        "monitoring.prometheus.existing.release",
+        &["prometheus", "observability"],
+    ),
+    (
+        "monitoring.prometheus.install.grafana.adminSecret",
+        &["grafana", "grafana-login"],
+    ),
     ("nodePools.name", &["renamed"]),
     ("aws:nodePools.machine", &["g6.2xlarge", "m7i.2xlarge"]),
     (

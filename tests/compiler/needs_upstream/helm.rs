@@ -9,6 +9,10 @@ use super::helm_keys::CHARTS;
 use crate::corpus::cases;
 use crate::needs::{self, UPSTREAM};
 
+/// Mappings with defaults that a chart's template prints whole, so that any of Kubernetes' keys may stand there:
+/// NVIDIA/dcgm-exporter@4.5.3-4.8.2 `deployment/templates/daemonset.yaml`, `toYaml .Values.securityContext`.
+const PRINTED_WHOLE: &[(&str, &str)] = &[("dcgm-exporter", "securityContext")];
+
 /// The paths of a chart's values and the type of each default, from its `values-paths.tsv`.
 struct Paths(BTreeMap<String, String>);
 
@@ -18,10 +22,14 @@ impl Paths {
         let text = needs::text(UPSTREAM, &file);
         let rows = text.lines().filter(|line| !line.starts_with('#'));
         let rows = rows.filter_map(|line| line.split_once('\t'));
-        Self(
-            rows.map(|(path, kind)| (path.into(), kind.into()))
-                .collect(),
-        )
+        let mut paths: BTreeMap<String, String> = rows
+            .map(|(path, kind)| (path.into(), kind.into()))
+            .collect();
+        for (_, path) in PRINTED_WHOLE.iter().filter(|(name, _)| *name == chart) {
+            assert_eq!(paths.get(*path).map(String::as_str), Some("map"), "{chart}");
+            paths.insert((*path).to_owned(), "map-open".to_owned());
+        }
+        Self(paths)
     }
 
     /// The paths of a value that the chart does not have.
