@@ -24,9 +24,9 @@ fn the_startup_taint_is_declared_where_it_is_taken_off() {
         let cuts = matches!(pool.config.sharing, NodeSharing::Mig { apply: true, .. });
         assert!(cuts || !declared, "{}: nothing to wait for", pool.name);
         if declared {
-            with += 1
+            with += 1;
         } else {
-            without += u32::from(cuts)
+            without += u32::from(cuts);
         }
     }
     assert!(with >= 3 && without >= 1, "{with} {without}");
