@@ -83,7 +83,17 @@ pub fn of(name: &str) -> Option<&'static Chart> {
 }
 
 impl Chart {
-    /// What helm and Argo CD call it: its name, or for a registry the whole path.
+    /// Whether Helm leaves its kinds as they once were, so that something else must bring them up to date.
+    pub fn needs_kinds_updated(&self) -> bool {
+        self.crds == Crds::Folder
+    }
+
+    /// Whether with it come kinds, of which others may make objects.
+    pub fn brings_kinds(&self) -> bool {
+        self.crds != Crds::None
+    }
+
+    /// Whether it comes from a registry.
     pub fn is_oci(&self) -> bool {
         self.repository.starts_with("oci://")
     }

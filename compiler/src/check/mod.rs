@@ -26,6 +26,12 @@ mod driver_version_unreadable;
 mod driver_version_unused;
 mod existing_pool_key_unused;
 mod existing_selector_unclear;
+mod gitops_branch_invalid;
+mod gitops_name_invalid;
+mod gitops_path_elsewhere;
+mod gitops_path_invalid;
+mod gitops_repository_invalid;
+mod gitops_secret_missing;
 mod hosts_without_need;
 mod image_floating;
 mod image_invalid;
@@ -140,6 +146,12 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
+    &gitops_repository_invalid::RULE,
+    &gitops_path_invalid::RULE,
+    &gitops_branch_invalid::RULE,
+    &gitops_name_invalid::RULE,
+    &gitops_path_elsewhere::RULE,
+    &gitops_secret_missing::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

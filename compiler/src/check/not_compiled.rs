@@ -116,7 +116,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
         "monitoring" => one(config.monitoring.as_ref().map(|it| it.span)),
         "workloads" => one(config.workloads.first().map(|it| it.name.span)),
         "notebooks" => one(config.notebooks.as_ref().map(|it| it.span)),
-        "gitops" => one(config.gitops.as_ref().map(|it| it.span)),
         "charts" => {
             let charts = config.charts.written();
             charts.map(|(_, settings)| settings.span).collect()
@@ -151,7 +150,6 @@ fn instead(facts: &Facts, path: &str) -> String {
         "queueing" => "write `none`, and install Kueue by its own chart for now".to_owned(),
         "monitoring" => "remove it, and scrape the metrics with what you have for now".to_owned(),
         "notebooks" => "remove it, and install JupyterHub by its own chart for now".to_owned(),
-        "gitops" => "remove it, and point Flux or Argo CD at the tree yourself for now".to_owned(),
         _ => "remove it, and apply manifests of your own for it for now".to_owned(),
     }
 }
@@ -192,7 +190,6 @@ mod tests {
             monitoring: {}
             workloads: [{name: a}]
             notebooks: {jupyterHub: {profiles: [{name: a}]}}
-            gitops: {flux: {repository: r, branch: b, path: p}}
             ",
             "GPUC2015",
         );
@@ -205,7 +202,6 @@ mod tests {
             "monitoring",
             "workloads",
             "notebooks",
-            "gitops",
             "autoscaler: karpenter",
             "driver: operator",
             "devicePlugin: operator",

@@ -7,9 +7,8 @@ use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
 use super::header::Header;
-use super::helm::values_path;
-use super::script;
-use crate::plan::{Contents, Credentials, Plan, PoolSummary, Release};
+use super::{manifest, name, script};
+use crate::plan::{Contents, Credentials, Delivery, Plan, PoolSummary, What};
 use crate::shell::{is_unseen, quote};
 
 const NAME: &str = "README.md";
@@ -32,7 +31,15 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         Credentials::Context(context) => format!(" {flag} {}", quote(context)),
         Credentials::Fetch(_) => String::new(),
     };
-    let helm = |release: &Release| helm(release, &option("--kube-context"));
+    let (tool, folder, guide) = match &plan.delivery {
+        Delivery::Script => ("", "", None),
+        Delivery::Gitops {
+            tool,
+            folder,
+            guide,
+            ..
+        } => (*tool, *folder, Some(guide)),
+    };
     let any = |has: fn(&PoolSummary) -> bool| pools.iter().any(has);
     let context = context! {
         cluster => plan.cluster.as_str(),
@@ -45,8 +52,12 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         host_scripts => Serde(host_scripts(plan)),
         credentials => fetch,
         kubectl_context => option("--context"),
-        helm => Serde(plan.releases.iter().map(helm).collect::<Vec<_>>()),
-        manifests => !plan.objects.is_empty(),
+        install => script::has_install(plan),
+        removal => Serde(removal(plan, &option)),
+        kinds => plan.releases.iter().any(|release| release.chart.brings_kinds()),
+        tool => tool,
+        folder => folder,
+        guide => Serde(guide),
     };
     let template = TEMPLATES.get_template(NAME);
     let rendered = template.and_then(|template| template.render(context));
@@ -116,21 +127,29 @@ fn range(min: u64, max: u64) -> String {
     }
 }
 
-/// The command that installs a release.
-fn helm(release: &Release, context: &str) -> String {
-    let chart = release.chart;
-    let source = match chart.repository.strip_prefix("oci://") {
-        None => format!("{} --repo {}", chart.name, chart.repository),
-        Some(path) if path.ends_with(&format!("/{}", chart.name)) => chart.repository.to_owned(),
-        Some(_) => format!("{}/{}", chart.repository.trim_end_matches('/'), chart.name),
-    };
-    format!(
-        "helm{context} upgrade --install {} {source} --version {} \\\n  --namespace {} --create-namespace --values {}",
-        quote(&release.name),
-        quote(chart.version),
-        quote(&release.namespace),
-        values_path(release),
-    )
+/// What removes each step by hand, the last one first.
+fn removal(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
+    let steps = plan.steps.iter().rev();
+    let commands = steps.map(|step| match step.what {
+        What::Component => format!(
+            "kubectl{} delete --ignore-not-found --kustomize {}/{}",
+            context("--context"),
+            manifest::FOLDER,
+            quote(&name::part(&step.name)),
+        ),
+        What::Release => {
+            let mut releases = plan.releases.iter();
+            let release = releases.find(|release| release.name == step.name);
+            let release = release.expect("the audit saw that each such step is a release");
+            format!(
+                "helm{} uninstall {} --ignore-not-found --namespace {}",
+                context("--kube-context"),
+                quote(&release.name),
+                quote(&release.namespace),
+            )
+        }
+    });
+    commands.collect()
 }
 
 /// One empty line where the template leaves several, so that sections may come and go.

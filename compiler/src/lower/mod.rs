@@ -1,5 +1,6 @@
 //! `Checked → Plan`: what to do about a cluster, one file per concern. Nothing here can say no.
 
+mod delivery;
 mod device_plugin;
 mod expectations;
 pub(crate) mod inputs;
@@ -10,7 +11,8 @@ mod steps;
 mod summary;
 
 use crate::check::Checked;
-use crate::plan::{Delivery, Plan};
+use crate::plan::Plan;
+use delivery::Goods;
 
 pub use node_config::node_config;
 
@@ -24,12 +26,19 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
+    delivery::protect(cluster, &mut objects);
+    let steps = steps::steps(&objects, &releases);
+    let goods = Goods {
+        objects: &objects,
+        releases: &releases,
+        steps: &steps,
+    };
     Plan {
         cluster: cluster.name.value.clone(),
         provisioning: cluster.cloud.provision(cluster),
         expectations: expectations::expectations(cluster, &objects, &releases),
-        steps: steps::steps(&objects, &releases),
-        delivery: Delivery::Script,
+        delivery: delivery::delivery(cluster, &goods),
+        steps,
         objects,
         releases,
         summary: summary::summary(cluster),
