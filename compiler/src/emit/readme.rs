@@ -8,7 +8,7 @@ use minijinja::{Environment, context};
 
 use super::header::Header;
 use super::{manifest, name, script};
-use crate::plan::{Contents, Credentials, Delivery, Plan, PoolSummary, What};
+use crate::plan::{Contents, Credentials, Delivery, Plan, PoolSummary, Step, What};
 use crate::shell::{is_unseen, quote};
 
 const NAME: &str = "README.md";
@@ -51,7 +51,11 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         scripts => script::has_apply(plan),
         host_scripts => Serde(host_scripts(plan)),
         credentials => fetch,
-        kubectl_context => option("--context"),
+        tool_context => if guide.is_some_and(|guide| guide.elsewhere) {
+            String::new()
+        } else {
+            option("--context")
+        },
         install => script::has_install(plan),
         removal => Serde(removal(plan, &option)),
         kinds => plan.releases.iter().any(|release| release.chart.brings_kinds()),
@@ -127,10 +131,50 @@ fn range(min: u64, max: u64) -> String {
     }
 }
 
-/// What removes each step by hand, the last one first.
+/// What removes all that is in the cluster, in order.
 fn removal(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
-    let steps = plan.steps.iter().rev();
-    let commands = steps.map(|step| match step.what {
+    let Delivery::Gitops {
+        tool,
+        objects,
+        guide,
+        ..
+    } = &plan.delivery
+    else {
+        return plan
+            .steps
+            .iter()
+            .rev()
+            .map(|step| remove(plan, step, context))
+            .collect();
+    };
+    let first = if *tool == "Flux" {
+        "Kustomization"
+    } else {
+        "Application"
+    };
+    let of_kind = objects.iter().filter(|it| it.identity.kind == first);
+    // What Flux brings by the first one goes with it.
+    let (roots, others): (Vec<_>, Vec<_>) =
+        of_kind.partition(|it| it.identity.name == plan.cluster);
+    let others = others.iter().rev().filter(|_| *tool != "Flux");
+    let kind = first.to_lowercase();
+    let context = if guide.elsewhere {
+        String::new()
+    } else {
+        context("--context")
+    };
+    let namespace = quote(&guide.namespace);
+    let objects = roots.iter().chain(others);
+    objects
+        .map(|object| {
+            let name = quote(&object.identity.name);
+            format!("kubectl{context} delete {kind} {name} --namespace {namespace}")
+        })
+        .collect()
+}
+
+fn remove(plan: &Plan, step: &Step, context: &dyn Fn(&str) -> String) -> String {
+    match step.what {
         What::Component => format!(
             "kubectl{} delete --ignore-not-found --kustomize {}/{}",
             context("--context"),
@@ -148,8 +192,7 @@ fn removal(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
                 quote(&release.namespace),
             )
         }
-    });
-    commands.collect()
+    }
 }
 
 /// One empty line where the template leaves several, so that sections may come and go.
@@ -169,11 +212,9 @@ fn squeezed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::Namespace;
-
     use super::*;
     use crate::node::Origin;
-    use crate::plan::{Command, Delivery, File, Object, Provisioning, ResourceSummary, Summary};
+    use crate::plan::{Command, File, Guide, Provisioning, ResourceSummary, Summary};
 
     fn plan(pools: Vec<PoolSummary>) -> Plan {
         Plan {
@@ -268,28 +309,63 @@ mod tests {
         }
     }
 
+    fn with_a_step(delivery: Delivery) -> Plan {
+        let mut plan = plan(Vec::new());
+        plan.steps = vec![Step {
+            name: "runtime".to_owned(),
+            what: What::Component,
+            needs: Vec::new(),
+        }];
+        plan.delivery = delivery;
+        plan
+    }
+
     #[test]
     fn commands_go_to_this_cluster_and_no_other() {
-        let mut plan = plan(Vec::new());
-        let mut namespace = Namespace::default();
-        namespace.metadata.name = Some("gpuc-system".to_owned());
-        plan.objects = vec![Object::new(
-            "runtime",
-            &namespace,
-            Origin::rule([], "a test"),
-        )];
-        let has = |plan: &Plan, line: &str| shown(plan).lines().any(|found| found == line);
-        plan.provisioning.credentials = Credentials::Context("dgx lab".to_owned());
-        let apply = "kubectl --context 'dgx lab' apply --server-side --kustomize manifests";
-        assert!(has(&plan, apply), "{}", shown(&plan));
-        let fetch = Command::new(["aws", "eks", "update-kubeconfig", "--name", "ml"]);
-        plan.provisioning.credentials = Credentials::Fetch(fetch);
-        let fetch = "aws eks update-kubeconfig --name ml";
-        assert!(has(&plan, fetch), "{}", shown(&plan));
-        assert!(has(
-            &plan,
-            "kubectl apply --server-side --kustomize manifests"
-        ));
+        let gitops = |tool, folder, elsewhere| Delivery::Gitops {
+            tool,
+            folder,
+            objects: Vec::new(),
+            guide: Guide {
+                repository: "https://git.example.com/gitops.git".to_owned(),
+                branch: "main".to_owned(),
+                path: "clusters/ml".to_owned(),
+                namespace: "tool-system".to_owned(),
+                secret: None,
+                elsewhere,
+            },
+        };
+        let removed = "delete --ignore-not-found --kustomize manifests/runtime";
+        let flux = "apply --server-side --kustomize flux";
+        let argocd = "apply --server-side --kustomize argocd";
+        for (delivery, command, here) in [
+            (Delivery::Script, removed, true),
+            (gitops("Flux", "flux", false), flux, true),
+            (gitops("Argo CD", "argocd", false), argocd, true),
+            (gitops("Argo CD", "argocd", true), argocd, false),
+        ] {
+            let mut plan = with_a_step(delivery);
+            let has = |plan: &Plan, line: &str| shown(plan).lines().any(|found| found == line);
+            plan.provisioning.credentials = Credentials::Context("dgx lab".to_owned());
+            let context = if here { " --context 'dgx lab'" } else { "" };
+            let command = |context| format!("kubectl{context} {command}");
+            assert!(has(&plan, &command(context)), "{}", shown(&plan));
+            let fetch = Command::new(["aws", "eks", "update-kubeconfig", "--name", "ml"]);
+            plan.provisioning.credentials = Credentials::Fetch(fetch);
+            let fetch = "aws eks update-kubeconfig --name ml";
+            assert_eq!(has(&plan, fetch), here, "{}", shown(&plan));
+            assert!(has(&plan, &command("")), "{}", shown(&plan));
+        }
+    }
+
+    #[test]
+    fn each_delivery_has_its_own_words() {
+        let script = shown(&with_a_step(Delivery::Script));
+        assert!(script.contains("./install.sh --dry-run"), "{script}");
+        assert!(
+            !script.contains("Flux") && !script.contains("Argo"),
+            "{script}"
+        );
     }
 
     #[test]
