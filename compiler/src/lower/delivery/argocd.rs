@@ -10,7 +10,6 @@ use serde_json::{Value as Json, json};
 
 use super::{Goods, Place, annotate, put};
 use crate::chart::Chart;
-use crate::check::Checked;
 use crate::node::{Node, Origin};
 use crate::plan::{Delivery, Object, Step, What};
 
@@ -27,9 +26,9 @@ const PROJECT: (&str, &str) = ("argoproj.io/v1alpha1", "AppProject");
 const IN_CLUSTER: &str = "https://kubernetes.default.svc";
 
 /// The objects for Argo CD.
-pub(super) fn delivery(cluster: &Checked<'_>, argocd: &Argocd, goods: &Goods<'_>) -> Delivery {
+pub(super) fn delivery(cluster: &str, argocd: &Argocd, goods: &Goods<'_>) -> Delivery {
     let place = Place {
-        cluster: &cluster.name,
+        cluster,
         repository: &argocd.repository,
         branch: &argocd.branch,
         path: &argocd.path,

@@ -7,7 +7,6 @@ use gpuc_schema::config::Flux;
 use serde_json::{Map, json};
 
 use super::{Goods, Place, READY_WITHIN, annotate, has_variables, put};
-use crate::check::Checked;
 use crate::node::{Node, Origin};
 use crate::plan::{Delivery, Object, Release, Step};
 
@@ -30,9 +29,9 @@ const RETRY: &str = "2m";
 const STEP_WITHIN: &str = "20m";
 
 /// The objects for Flux.
-pub(super) fn delivery(cluster: &Checked<'_>, flux: &Flux, goods: &Goods<'_>) -> Delivery {
+pub(super) fn delivery(cluster: &str, flux: &Flux, goods: &Goods<'_>) -> Delivery {
     let place = Place {
-        cluster: &cluster.name,
+        cluster,
         repository: &flux.repository,
         branch: &flux.branch,
         path: &flux.path,

@@ -32,8 +32,8 @@ pub(super) struct Goods<'p> {
 pub(super) fn delivery(cluster: &Checked<'_>, goods: &Goods<'_>) -> Delivery {
     match cluster.written.gitops.as_ref().map(|it| &it.value) {
         None => Delivery::Script,
-        Some(Gitops::Flux(settings)) => flux::delivery(cluster, settings, goods),
-        Some(Gitops::Argocd(settings)) => argocd::delivery(cluster, settings, goods),
+        Some(Gitops::Flux(settings)) => flux::delivery(&cluster.name, settings, goods),
+        Some(Gitops::Argocd(settings)) => argocd::delivery(&cluster.name, settings, goods),
     }
 }
 
@@ -181,78 +181,4 @@ fn put(node: &mut Node, path: &[&str], value: Node) {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn place<'p>(texts: &'p [Spanned<String>; 2]) -> Place<'p> {
-        Place {
-            cluster: "ml-prod",
-            repository: &texts[0],
-            branch: &texts[0],
-            path: &texts[1],
-            namespace: &texts[0],
-        }
-    }
-
-    fn texts(path: &str) -> [Spanned<String>; 2] {
-        ["x", path].map(|text| Spanned::unwritten(text.to_owned()))
-    }
-
-    #[test]
-    fn folders_are_seen_from_the_root_of_the_repository() {
-        for (path, folder) in [
-            ("clusters/ml-prod", "clusters/ml-prod/flux"),
-            ("./clusters//ml-prod/", "clusters/ml-prod/flux"),
-            (".", "flux"),
-            ("./", "flux"),
-        ] {
-            assert_eq!(place(&texts(path)).folder("flux"), folder);
-        }
-        assert_eq!(place(&texts(".")).folder(""), "");
-    }
-
-    #[test]
-    fn names_fit_into_labels_and_stay_different() {
-        let texts = texts(".");
-        let place = place(&texts);
-        assert_eq!(place.name("namespaces"), "ml-prod-namespaces");
-        let long = "nvidia-device-plugin-a-pool-with-quite-a-long-name-for-a-pool";
-        let (one, other) = (place.name(&format!("{long}-1")), place.name(long));
-        assert!(
-            one.len() <= LONGEST && other.len() <= LONGEST,
-            "{one} {other}"
-        );
-        assert_ne!(one, other);
-        // The vectors of draft-eastlake-fnv.
-        assert_eq!(fingerprint(""), 0x811c_9dc5);
-        assert_eq!(fingerprint("foobar"), 0xbf9c_f968);
-    }
-
-    #[test]
-    fn annotations_join_those_that_are_there() {
-        let object = |metadata| json!({"apiVersion": "v1", "kind": "A", "metadata": metadata});
-        for metadata in [
-            json!({"name": "a"}),
-            json!({"name": "a", "annotations": {"b": "c"}}),
-        ] {
-            let mut object = Object::new("x", &object(metadata.clone()), Origin::default());
-            annotate(&mut object, "d", Node::from_json(json!("e")));
-            let annotations = object.node.get("metadata").unwrap().get("annotations");
-            let mut wanted = metadata["annotations"].clone();
-            wanted["d"] = json!("e");
-            assert_eq!(serde_json::to_value(annotations.unwrap()).unwrap(), wanted);
-        }
-    }
-
-    #[test]
-    fn variables_are_found_wherever_they_stand() {
-        let has = |value| has_variables(&Node::from_json(value));
-        assert!(has(json!({"a": [{"b": "x ${y}"}]})));
-        assert!(has(json!({"${a}": 1})));
-        assert!(!has(
-            json!({"a": "$x {{ $labels.y }} $__rate_interval $(z)"})
-        ));
-    }
-}
+mod tests;
