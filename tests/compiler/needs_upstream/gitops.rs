@@ -1,0 +1,51 @@
+//! What Flux and Argo CD are told is what their own CRDs take.
+
+use gpuc::plan::Delivery;
+use serde_json::{Value, json};
+
+use super::assert_none;
+use super::crds::Crds;
+use crate::corpus::cases;
+
+/// Every object for a tool, with where it comes from.
+fn objects() -> Vec<(String, Value)> {
+    let mut objects = Vec::new();
+    for case in cases() {
+        let Delivery::Gitops { objects: of, .. } = &case.plan().delivery else {
+            continue;
+        };
+        for object in of {
+            let name = format!("{}: {:?}", case.name, object.identity);
+            objects.push((name, serde_json::to_value(&object.node).unwrap()));
+        }
+    }
+    objects
+}
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn objects_are_what_the_crds_say() {
+    let crds = Crds::of(&["fluxcd.io", "argoproj.io"]);
+    let objects = objects();
+    for kind in [
+        "Kustomization",
+        "GitRepository",
+        "HelmRelease",
+        "HelmRepository",
+        "Application",
+        "AppProject",
+    ] {
+        let mut of_kind = objects.iter().filter(|(_, object)| object["kind"] == kind);
+        let (_, object) = of_kind
+            .next()
+            .unwrap_or_else(|| panic!("no {kind} is looked at"));
+        let mut wrong = object.clone();
+        wrong["spec"]["intervall"] = json!("1h");
+        assert_eq!(crds.wrong(&wrong).len(), 1, "{kind}");
+    }
+    let wrong = objects.iter().flat_map(|(name, object)| {
+        let wrong = crds.wrong(object).into_iter();
+        wrong.map(move |wrong| format!("{name}: {wrong}"))
+    });
+    assert_none(&wrong.collect::<Vec<_>>());
+}
