@@ -49,6 +49,7 @@ pub fn codes() -> Vec<&'static Code> {
         resolve::codes::CODES,
         fleet::CODES,
         check::CODES,
+        audit::codes::CODES,
     ]
     .concat();
     codes.extend(rules.chain(of_clouds).map(|rule| &rule.code));

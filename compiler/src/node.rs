@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use gpuc_schema::Spanned;
+use gpuc_schema::config::Fragment;
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
@@ -185,6 +187,27 @@ impl Node {
             value,
             origin: Origin::Inherited,
         }
+    }
+
+    /// The tree of what a user passes through, every part at its place.
+    pub fn passed(fragment: &Spanned<Fragment>) -> Self {
+        let value = match &fragment.value {
+            Fragment::Null => Value::Scalar(Scalar::Null),
+            Fragment::Bool(value) => Value::Scalar(Scalar::Bool(*value)),
+            Fragment::Integer(value) => Value::Scalar(Scalar::Integer(*value)),
+            Fragment::Float(value) => Value::Scalar(Scalar::Float(*value)),
+            Fragment::Text(text) => Value::Scalar(Scalar::Text(text.clone())),
+            Fragment::List(items) => Value::Sequence(items.iter().map(Self::passed).collect()),
+            Fragment::Map(entries) => {
+                let entry = |(key, value): &(Spanned<String>, Spanned<Fragment>)| Entry {
+                    key: key.value.clone(),
+                    key_span: key.span,
+                    value: Self::passed(value),
+                };
+                Value::Mapping(entries.iter().map(entry).collect())
+            }
+        };
+        Self::written(value, fragment.span)
     }
 
     /// Where the value stands, for a message: the alias that brought it here before the place it comes from.

@@ -32,4 +32,5 @@ mod schema;
 mod starters;
 mod tidy;
 mod typed;
+mod values;
 mod yaml;

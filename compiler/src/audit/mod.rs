@@ -1,7 +1,11 @@
 //! `Plan → Audited`: the last look before anything is printed.
 //!
 //! What is wrong here that no rule before could see is a bug in gpuc, not in anybody's input; it stops the run with
-//! the promise that was broken. What users patch in, and manifests of others, will be looked at by rules here.
+//! the promise that was broken. What users lay over it has findings of its own, at the line they wrote.
+
+mod charts;
+pub mod codes;
+mod images;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -44,6 +48,8 @@ pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<A
     objects(&plan, cluster);
     steps(&plan);
     let errors = report.count(Severity::Error);
+    charts::look(&plan, cluster, report);
+    images::look(&plan, cluster, report);
     (report.count(Severity::Error) == errors).then_some(Audited { plan })
 }
 

@@ -1,13 +1,28 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
 mod efa_device_plugin;
+pub mod images;
+mod jobset;
+pub mod keys;
+mod kubeflow_trainer;
+mod kueue;
+mod lws;
+mod node_feature_discovery;
 mod nvidia_device_plugin;
 
 use crate::check::Checked;
+use crate::lower;
 use crate::model::Pool;
+use crate::node::{Node, Origin};
 use crate::plan::Release;
+use crate::source::Span;
 
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
+pub use jobset::JOBSET;
+pub use kubeflow_trainer::KUBEFLOW_TRAINER;
+pub use kueue::KUEUE;
+pub use lws::LWS;
+pub use node_feature_discovery::NODE_FEATURE_DISCOVERY;
 pub use nvidia_device_plugin::NVIDIA_DEVICE_PLUGIN;
 
 /// A Helm chart at the version gpuc writes values for.
@@ -29,8 +44,6 @@ pub struct Chart {
     pub groups: &'static [&'static str],
     /// Charts that are there before it, where they are installed too, each with the reason.
     pub after: &'static [(&'static str, &'static str)],
-    /// Images that it runs at that version, with their tags.
-    pub images: &'static [&'static str],
     /// The releases of it that a cluster needs, with their values.
     pub releases: fn(&Checked<'_>) -> Vec<Release>,
     /// Where this stands.
@@ -75,7 +88,15 @@ pub enum Crds {
 pub const KUBE_SYSTEM: &str = "kube-system";
 
 /// Every chart, by name.
-pub static CHARTS: &[&Chart] = &[&EFA_DEVICE_PLUGIN, &NVIDIA_DEVICE_PLUGIN];
+pub static CHARTS: &[&Chart] = &[
+    &EFA_DEVICE_PLUGIN,
+    &JOBSET,
+    &KUBEFLOW_TRAINER,
+    &KUEUE,
+    &LWS,
+    &NODE_FEATURE_DISCOVERY,
+    &NVIDIA_DEVICE_PLUGIN,
+];
 
 /// The chart of this name.
 pub fn of(name: &str) -> Option<&'static Chart> {
@@ -92,16 +113,33 @@ impl Chart {
     pub fn brings_kinds(&self) -> bool {
         self.crds != Crds::None
     }
+}
 
-    /// Whether it comes from a registry.
-    pub fn is_oci(&self) -> bool {
-        self.repository.starts_with("oci://")
-    }
+/// The one release of a chart that serves the whole cluster, called as the chart is, where something wants it.
+fn alone(chart: &'static Chart, wanted: Option<Span>, values: &serde_json::Value) -> Vec<Release> {
+    let release = wanted.map(|span| Release {
+        name: chart.name.to_owned(),
+        chart,
+        repository: chart.repository.to_owned(),
+        namespace: chart.namespace.to_owned(),
+        values: Node::typed(values, Origin::rule([span], "the file asks for this chart")),
+        pools: Vec::new(),
+        daemon_sets: Vec::new(),
+    });
+    release.into_iter().collect()
+}
 
-    /// The URL of the chart itself in a registry.
-    pub fn oci_url(&self) -> String {
-        format!("{}/{}", self.repository, self.name)
+/// What a pod tolerates that runs on all of these pools: each taint once.
+pub(crate) fn tolerations<'p>(
+    pools: impl IntoIterator<Item = &'p Pool>,
+) -> Vec<k8s_openapi::api::core::v1::Toleration> {
+    let mut all = Vec::new();
+    for toleration in pools.into_iter().flat_map(lower::tolerations) {
+        if !all.contains(&toleration) {
+            all.push(toleration);
+        }
     }
+    all
 }
 
 /// The node affinity that keeps pods on the nodes of these pools: each of them is told by labels that its nodes have

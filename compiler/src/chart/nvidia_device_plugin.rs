@@ -22,7 +22,6 @@ pub static NVIDIA_DEVICE_PLUGIN: Chart = Chart {
     crds: Crds::None,
     groups: &[],
     after: &[],
-    images: &["nvcr.io/nvidia/k8s-device-plugin:v0.20.0"],
     releases,
     source: "NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/values.yaml, 2026-11-21",
 };
@@ -40,6 +39,7 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
     Release {
         name: full_name(pool),
         chart: &NVIDIA_DEVICE_PLUGIN,
+        repository: NVIDIA_DEVICE_PLUGIN.repository.to_owned(),
         namespace: NVIDIA_DEVICE_PLUGIN.namespace.to_owned(),
         values: Node::typed(&values(cluster, pool), origin),
         pools: vec![pool.name.value.clone()],

@@ -17,6 +17,7 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod digest_malformed;
 mod driver_image_unused;
 mod driver_missing;
 mod driver_too_new;
@@ -26,6 +27,7 @@ mod driver_version_unreadable;
 mod driver_version_unused;
 mod existing_pool_key_unused;
 mod existing_selector_unclear;
+pub(crate) mod floating_tags;
 mod gitops_branch_invalid;
 mod gitops_name_invalid;
 mod gitops_path_elsewhere;
@@ -33,7 +35,6 @@ mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
 mod hosts_without_need;
-mod image_floating;
 mod image_invalid;
 mod label_invalid;
 mod label_reserved;
@@ -44,6 +45,7 @@ mod machine_retired;
 mod mig_nobody_cuts;
 mod mig_on_fraction;
 mod mig_single_unequal;
+mod mirror_malformed;
 mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
@@ -63,7 +65,7 @@ mod runtime_image_unused;
 mod scale_from_zero;
 mod sharing_without_gpus;
 mod stack_without_gpus;
-mod syntax;
+pub(crate) mod syntax;
 mod system_pods_nowhere;
 mod tags_on_nothing;
 mod taint_duplicate;
@@ -117,7 +119,7 @@ pub static RULES: &[&Rule] = &[
     &replicas_out_of_range::RULE,
     &mig_single_unequal::RULE,
     &runtime_image_missing::RULE,
-    &image_floating::RULE,
+    &floating_tags::RULE,
     &image_invalid::RULE,
     &driver_unavailable::RULE,
     &plugin_unavailable::RULE,
@@ -152,6 +154,8 @@ pub static RULES: &[&Rule] = &[
     &gitops_name_invalid::RULE,
     &gitops_path_elsewhere::RULE,
     &gitops_secret_missing::RULE,
+    &digest_malformed::RULE,
+    &mirror_malformed::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.
@@ -213,7 +217,8 @@ mod tests {
         for file in fs::read_dir(folder).expect("the folder of the rules") {
             let path = file.expect("a file").path();
             let text = fs::read_to_string(&path).expect("a text");
-            if text.contains("\npub(super) static RULE: Rule") {
+            let is_rule = |reach| text.contains(&format!("\npub({reach}) static RULE: Rule"));
+            if is_rule("super") || is_rule("crate") {
                 let name = path.file_stem().expect("a name").to_string_lossy();
                 files.push(name.replace('_', "-"));
             }

@@ -116,10 +116,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
         "monitoring" => one(config.monitoring.as_ref().map(|it| it.span)),
         "workloads" => one(config.workloads.first().map(|it| it.name.span)),
         "notebooks" => one(config.notebooks.as_ref().map(|it| it.span)),
-        "charts" => {
-            let charts = config.charts.written();
-            charts.map(|(_, settings)| settings.span).collect()
-        }
         "autoscaler" => {
             let karpenter = cluster.autoscaler.value == Autoscaler::Karpenter;
             let offered = facts.autoscalers.contains(&Autoscaler::Karpenter);

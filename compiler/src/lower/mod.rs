@@ -3,6 +3,7 @@
 mod delivery;
 mod device_plugin;
 mod expectations;
+pub(crate) mod images;
 pub(crate) mod inputs;
 mod namespaces;
 mod node_config;
@@ -25,6 +26,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(cluster.cloud.objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));
+    images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     delivery::protect(cluster, &mut objects);
     let steps = steps::steps(&objects, &releases);

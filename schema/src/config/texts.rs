@@ -42,6 +42,9 @@ pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
             texts.some(&profile.profile);
         }
     }
+    texts.some(&config.mirror.images);
+    texts.some(&config.mirror.charts);
+    texts.map(&config.digests);
     for (_, settings) in config.charts.written() {
         let values = &settings.values;
         let mut add = |written, span| {

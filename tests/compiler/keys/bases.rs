@@ -70,6 +70,7 @@ const EVERYWHERE_ALIKE: &[&str] = &[
     "workloads",
     "notebooks",
     "gitops",
+    "charts",
 ];
 
 pub(super) const BASES: &[Base] = &[
@@ -160,7 +161,14 @@ pub(super) fn of_schema(schema: &Value) -> Vec<Value> {
 pub(super) fn values_at(cloud: &str, path: &str) -> Vec<Value> {
     let find = |key: &str| VALUES.iter().find(|(path, _)| *path == key);
     let row = find(&format!("{cloud}:{path}")).or_else(|| find(path));
-    let texts = row.map(|(_, texts)| *texts).unwrap_or_default();
+    // Every chart but one has it.
+    let values = path.starts_with("charts.") && path.ends_with(".values");
+    let of_charts: &[&str] = if values {
+        &["{nameOverride: other}"]
+    } else {
+        &[]
+    };
+    let texts = row.map_or(of_charts, |(_, texts)| *texts);
     let read = |text: &&str| serde_yaml::from_str(text).unwrap();
     texts.iter().map(read).collect()
 }
@@ -190,6 +198,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("gitops.argocd.cluster", &["other"]),
     ("metadata.name", &["other"]),
     ("base", &["../base/gpu-cluster.yaml"]),
+    (
+        "charts.network-operator.values",
+        &["{operator: {nameOverride: other}}"],
+    ),
     ("allow", &["[machine-unknown]"]),
     ("kubernetes.version", &["'1.33'"]),
     ("cloud.aws.account", &["'210987654321'"]),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::assert_none;
+use super::helm_keys::CHARTS;
 use crate::corpus::cases;
 use crate::needs::{self, UPSTREAM};
 
@@ -13,7 +14,7 @@ struct Paths(BTreeMap<String, String>);
 
 impl Paths {
     fn of(chart: &str) -> Self {
-        let file = format!("charts/{chart}/values-paths.tsv");
+        let file = format!("charts/{}/values-paths.tsv", folder(chart));
         let text = needs::text(UPSTREAM, &file);
         let rows = text.lines().filter(|line| !line.starts_with('#'));
         let rows = rows.filter_map(|line| line.split_once('\t'));
@@ -31,7 +32,14 @@ impl Paths {
             self.0.get(path).map(String::as_str)
         };
         let Some(kind) = kind else {
-            return vec![path.to_owned()];
+            // Values of a chart inside this one are its own matter.
+            let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
+            let is_inside = above.any(|above| self.0.contains_key(&format!("{above}/**")));
+            return if is_inside {
+                Vec::new()
+            } else {
+                vec![path.to_owned()]
+            };
         };
         // A list or an open mapping is handed on to Kubernetes or to the program as it is, as is what has no default.
         let Value::Object(fields) = value else {
@@ -55,6 +63,22 @@ impl Paths {
         let below = format!("{path}/");
         !path.is_empty() && !self.0.keys().any(|path| path.starts_with(&below))
     }
+}
+
+/// Charts whose version in Git is a placeholder, which the release replaces.
+const WITHOUT_VERSION: &[&str] = &[
+    "gpu-operator",
+    "jupyterhub",
+    "karpenter",
+    "lws",
+    "node-feature-discovery",
+];
+
+/// The folder of a chart, which may have an older name than the chart.
+fn folder(chart: &str) -> &'static str {
+    let found = CHARTS.iter().find(|(name, ..)| *name == chart);
+    let (_, folder, _) = found.unwrap_or_else(|| panic!("{chart} has no folder"));
+    folder
 }
 
 #[test]
@@ -84,11 +108,13 @@ fn charts_know_every_key() {
 #[ignore = "needs GPUC_UPSTREAM"]
 fn charts_are_pinned_to_the_version_that_was_looked_at() {
     for chart in gpuc::chart::CHARTS {
-        let file = format!("charts/{}/Chart.yaml", chart.name);
+        let file = format!("charts/{}/Chart.yaml", folder(chart.name));
         let text = needs::text(UPSTREAM, &file);
         let description: Value = serde_yaml::from_str(&text).unwrap();
         assert_eq!(description["name"], chart.name);
-        assert_eq!(description["version"], chart.version, "{}", chart.name);
+        if !WITHOUT_VERSION.contains(&chart.name) {
+            assert_eq!(description["version"], chart.version, "{}", chart.name);
+        }
     }
 }
 

@@ -5,6 +5,8 @@ mod crds;
 mod eksctl;
 mod gitops;
 mod helm;
+mod helm_images;
+mod helm_keys;
 mod kubernetes;
 mod mutability;
 mod yaml_1_1;

@@ -44,14 +44,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "chart",
-        &["check", "cloud", "lower", "model", "node", "plan"],
+        &[
+            "check", "cloud", "diag", "lower", "model", "node", "plan", "source", "yaml",
+        ],
     ),
     ("plan", &["chart", "node"]),
     (
         "lower",
         &["chart", "check", "cloud", "model", "node", "plan", "source"],
     ),
-    ("audit", &["chart", "check", "diag", "node", "plan"]),
+    (
+        "audit",
+        &["chart", "check", "diag", "lower", "plan", "source"],
+    ),
     (
         "emit",
         &["audit", "node", "plan", "shell", "tree", "yaml", "lock"],
@@ -100,6 +105,9 @@ const NAMES_CLOUDS: &[(&str, &str)] = &[
         "chart/efa_device_plugin.rs",
         "the chart's own name and places",
     ),
+    ("chart/images/table.rs", "images' names"),
+    ("chart/keys/dead.rs", "charts' own names and places"),
+    ("chart/keys/mod.rs", "charts' own names"),
     ("cli/args.rs", "the words of `gpuc init`"),
     ("cli/init.rs", "the starters, one a cloud"),
     (

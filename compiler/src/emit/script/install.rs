@@ -71,10 +71,10 @@ fn call(plan: &Plan, step: &Step) -> String {
 /// The chart as helm finds it.
 fn chart(release: &Release) -> Vec<String> {
     let chart = release.chart;
-    if chart.is_oci() {
-        return vec![chart.oci_url()];
+    if release.is_oci() {
+        return vec![release.oci_url()];
     }
-    let words = [chart.name, "--repo", chart.repository];
+    let words = [chart.name, "--repo", &release.repository];
     words.map(str::to_owned).to_vec()
 }
 

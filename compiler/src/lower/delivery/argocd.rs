@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpuc_schema::config::Argocd;
 use serde_json::{Value as Json, json};
 
-use super::{Goods, Place, annotate, put};
-use crate::chart::Chart;
+use super::{Goods, Place, annotate, as_text, has_null, put};
 use crate::node::{Node, Origin};
-use crate::plan::{Delivery, Object, Step, What};
+use crate::plan::{Delivery, Object, Release, Step, What};
 
 /// The folder of the objects, below the cluster's.
 const FOLDER: &str = "argocd";
@@ -102,10 +101,7 @@ fn root(place: &Place<'_>) -> Object {
 
 /// The limits of the steps: the repositories that are used, and this cluster alone.
 fn project(place: &Place<'_>, argocd: &Argocd, goods: &Goods<'_>) -> Object {
-    let charts = goods
-        .releases
-        .iter()
-        .map(|release| repository(release.chart));
+    let charts = goods.releases.iter().map(|release| repository(release));
     let repositories: BTreeSet<_> = charts.chain([&*place.repository.value]).collect();
     let of_objects = goods.objects.iter().filter_map(namespace);
     let of_releases = goods.releases.iter().map(|it| it.namespace.as_str());
@@ -164,7 +160,7 @@ fn application(
         What::Release => {
             let release = goods.release(&step.name);
             json!({
-                "repoURL": repository(release.chart),
+                "repoURL": repository(release),
                 "chart": release.chart.name,
                 "targetRevision": release.chart.version,
                 "helm": {"releaseName": release.name},
@@ -183,9 +179,14 @@ fn application(
     });
     let mut object = place.object(APPS, APPLICATION, &place.name(&step.name), &spec);
     if step.what == What::Release {
-        let values = goods.release(&step.name).values.clone();
-        let path = ["spec", "source", "helm", "valuesObject"];
-        put(&mut object.node, &path, values);
+        let values = &goods.release(&step.name).values;
+        let (key, values) = if has_null(values) {
+            let text = as_text(values);
+            ("values", Node::typed(&text, values.origin.clone()))
+        } else {
+            ("valuesObject", values.clone())
+        };
+        put(&mut object.node, &["spec", "source", "helm", key], values);
     }
     annotate(&mut object, SYNC_WAVE, text(&wave.to_string()));
     if !brings_kinds(goods, step) {
@@ -278,8 +279,8 @@ fn namespace(object: &Object) -> Option<&str> {
 }
 
 /// A chart's repository as Argo CD wants it: a registry without its scheme.
-fn repository(chart: &Chart) -> &'static str {
-    let repository = chart.repository;
+fn repository(release: &Release) -> &str {
+    let repository = release.repository.as_str();
     repository.strip_prefix("oci://").unwrap_or(repository)
 }
 

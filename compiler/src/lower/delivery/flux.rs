@@ -6,7 +6,9 @@
 use gpuc_schema::config::Flux;
 use serde_json::{Map, json};
 
-use super::{Goods, Place, READY_WITHIN, annotate, has_variables, put};
+use super::{
+    Goods, Place, READY_WITHIN, annotate, as_text, fingerprint, has_null, has_variables, put,
+};
 use crate::node::{Node, Origin};
 use crate::plan::{Delivery, Object, Release, Step};
 
@@ -39,9 +41,8 @@ pub(super) fn delivery(cluster: &str, flux: &Flux, goods: &Goods<'_>) -> Deliver
     };
     let mut objects = vec![repository(&place, flux), root(&place)];
     objects.extend(goods.steps.iter().map(|step| step_object(&place, step)));
-    for release in goods.releases {
-        objects.extend(release_objects(&place, release));
-    }
+    let releases = goods.releases.iter();
+    objects.extend(releases.flat_map(|release| release_objects(&place, release)));
     Delivery::Gitops {
         tool: "Flux",
         folder: FOLDER,
@@ -107,14 +108,16 @@ fn step_object(place: &Place<'_>, step: &Step) -> Object {
     place.object("", KUSTOMIZATION, &place.name(&step.name), &spec)
 }
 
-/// A HelmRelease and where its chart comes from. One that brings kinds stays when it leaves the tree: with the kinds
+/// A HelmRelease, where its chart comes from, and its values where they cannot stand in it. One that brings kinds stays when it leaves the tree: with the kinds
 /// would go everybody's objects of them.
-fn release_objects(place: &Place<'_>, release: &Release) -> [Object; 2] {
+fn release_objects(place: &Place<'_>, release: &Release) -> Vec<Object> {
     let name = place.name(&release.name);
-    let mut objects = [
+    let values = has_null(&release.values).then(|| values(place, release, &name));
+    let mut objects = vec![
         source(place, release, &name),
-        helm_release(place, release, &name),
+        helm_release(place, release, &name, values.as_ref()),
     ];
+    objects.extend(values);
     for object in &mut objects {
         let mut protections = protections(object);
         if release.chart.brings_kinds() {
@@ -127,15 +130,32 @@ fn release_objects(place: &Place<'_>, release: &Release) -> [Object; 2] {
     objects
 }
 
+/// Values as text, in an object whose name changes with them, so that Flux sees a change at once.
+fn values(place: &Place<'_>, release: &Release, name: &str) -> Object {
+    let text = as_text(&release.values);
+    let object = json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": format!("{name}-values-{:08x}", fingerprint(&text)),
+            "namespace": place.namespace.value,
+        },
+        "data": {VALUES_KEY: text},
+    });
+    Object::new(&release.name, &object, release.values.origin.clone())
+}
+
+const VALUES_KEY: &str = "values.json";
+
 fn source(place: &Place<'_>, release: &Release, name: &str) -> Object {
     let chart = release.chart;
-    if !chart.is_oci() {
-        let spec = json!({"interval": INTERVAL, "url": chart.repository});
+    if !release.is_oci() {
+        let spec = json!({"interval": INTERVAL, "url": release.repository});
         return place.object(&release.name, HELM, name, &spec);
     }
     let spec = json!({
         "interval": INTERVAL,
-        "url": chart.oci_url(),
+        "url": release.oci_url(),
         "ref": {"tag": chart.version},
         "layerSelector": {
             "mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip",
@@ -145,7 +165,12 @@ fn source(place: &Place<'_>, release: &Release, name: &str) -> Object {
     place.object(&release.name, OCI, name, &spec)
 }
 
-fn helm_release(place: &Place<'_>, release: &Release, name: &str) -> Object {
+fn helm_release(
+    place: &Place<'_>,
+    release: &Release,
+    name: &str,
+    values: Option<&Object>,
+) -> Object {
     let chart = release.chart;
     let mut spec = Map::new();
     spec.insert("interval".to_owned(), json!(INTERVAL));
@@ -153,7 +178,7 @@ fn helm_release(place: &Place<'_>, release: &Release, name: &str) -> Object {
     spec.insert("releaseName".to_owned(), json!(release.name));
     spec.insert("targetNamespace".to_owned(), json!(release.namespace));
     spec.insert("storageNamespace".to_owned(), json!(release.namespace));
-    if chart.is_oci() {
+    if release.is_oci() {
         let source = json!({"kind": OCI.1, "name": name});
         spec.insert("chartRef".to_owned(), source);
     } else {
@@ -172,6 +197,12 @@ fn helm_release(place: &Place<'_>, release: &Release, name: &str) -> Object {
     for phase in ["install", "upgrade"] {
         let settings = json!({"crds": crds, "strategy": strategy});
         spec.insert(phase.to_owned(), settings);
+    }
+    if let Some(values) = values {
+        let from =
+            json!({"kind": "ConfigMap", "name": values.identity.name, "valuesKey": VALUES_KEY});
+        spec.insert("valuesFrom".to_owned(), json!([from]));
+        return place.object(&release.name, RELEASE, name, &json!(spec));
     }
     let mut object = place.object(&release.name, RELEASE, name, &json!(spec));
     put(

@@ -155,6 +155,25 @@ fn has_variables(node: &Node) -> bool {
     }
 }
 
+/// Whether values have a null, by which Helm removes what a chart has by default. In an object it need not arrive: to
+/// whoever applies one, it means that a field is not set.
+fn has_null(values: &Node) -> bool {
+    fn has(value: &Json) -> bool {
+        match value {
+            Json::Array(items) => items.iter().any(has),
+            Json::Object(fields) => fields.values().any(has),
+            value => value.is_null(),
+        }
+    }
+    has(&serde_json::to_value(values).expect("values are what YAML can say"))
+}
+
+/// Values as text that Helm reads: JSON, which YAML has in it.
+fn as_text(values: &Node) -> String {
+    let text = serde_json::to_string_pretty(values);
+    text.expect("values are what YAML can say") + "\n"
+}
+
 fn annotate(object: &mut Object, key: &str, value: Node) {
     put(&mut object.node, &["metadata", "annotations", key], value);
 }

@@ -113,7 +113,6 @@ fn chart(number: usize, (after, crds, oci): &Drawn) -> &'static Chart {
         crds,
         groups: Box::leak(groups.into_boxed_slice()),
         after: Box::leak(after.into_boxed_slice()),
-        images: &[],
         releases: |_| Vec::new(),
         source: "",
     }))
@@ -141,6 +140,7 @@ fn goods((charts, components): &(Vec<Drawn>, Vec<Vec<usize>>)) -> (Vec<Object>, 
         releases.push(Release {
             name: format!("release-{number}"),
             chart,
+            repository: chart.repository.to_owned(),
             namespace: chart.namespace.to_owned(),
             values: Node::from_json(json!({"text": "${x}", "number": number})),
             pools: Vec::new(),
@@ -326,4 +326,39 @@ fn namespaces_are_never_removed_and_variables_never_filled_in() {
     let substitute = ("kustomize.toolkit.fluxcd.io/substitute", "disabled");
     assert_eq!(flux::protections(&text), [substitute]);
     assert_eq!(argocd::protections(&text), []);
+}
+
+#[test]
+fn a_null_of_the_users_reaches_helm() {
+    let mut release = goods(&(vec![(Vec::new(), 0, false)], Vec::new()))
+        .1
+        .remove(0);
+    release.values.value = Value::Mapping(vec![Entry {
+        key: "resources".to_owned(),
+        key_span: Span::NONE,
+        value: Node::from_json(Json::Null),
+    }]);
+    let releases = [release];
+    let steps = steps(&[], &releases);
+    let goods = Goods {
+        objects: &[],
+        releases: &releases,
+        steps: &steps,
+    };
+    let wanted = json!({"resources": null});
+    let read = |text: &Json| -> Json { serde_json::from_str(text.as_str().unwrap()).unwrap() };
+    let flux = objects_of(&flux::delivery("ml", &flux(), &goods));
+    let of = |kind: &str| flux.iter().find(|((of, _), _)| of == kind).unwrap().1;
+    let spec = &of("HelmRelease")["spec"];
+    assert_eq!(spec["values"], Json::Null);
+    let from = &spec["valuesFrom"][0];
+    let map = of("ConfigMap");
+    assert_eq!(from["name"], map["metadata"]["name"]);
+    let key = from["valuesKey"].as_str().unwrap();
+    assert_eq!(read(&map["data"][key]), wanted);
+    let argocd = objects_of(&argocd::delivery("ml", &argocd(), &goods));
+    let application = &argocd[&("Application".to_owned(), "ml-release-0".to_owned())];
+    let helm = &application["spec"]["source"]["helm"];
+    assert_eq!(read(&helm["values"]), wanted);
+    assert_eq!(helm["valuesObject"], Json::Null);
 }

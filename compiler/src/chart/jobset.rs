@@ -1,0 +1,32 @@
+//! `JobSet`: Jobs that start, end and fail together. Kubeflow's Trainer makes its jobs of them.
+
+use serde_json::json;
+
+use super::{Chart, Crds, PodSecurity, alone};
+use crate::check::Checked;
+use crate::plan::Release;
+
+/// The chart.
+pub static JOBSET: Chart = Chart {
+    name: "jobset",
+    repository: "oci://registry.k8s.io/jobset/charts",
+    version: "0.12.0",
+    namespace: "jobset-system",
+    pod_security: PodSecurity::Restricted,
+    crds: Crds::Folder,
+    groups: &["jobset.x-k8s.io"],
+    after: &[],
+    releases,
+    source: "kubernetes-sigs/jobset@v0.12.0 charts/jobset/values.yaml, 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let charts = &cluster.written.charts;
+    let wanted = charts.jobset.as_ref().or(charts.kubeflow_trainer.as_ref());
+    let image = json!({
+        "repository": "registry.k8s.io/jobset/jobset",
+        "tag": "v0.12.0",
+        "pullPolicy": "IfNotPresent",
+    });
+    alone(&JOBSET, wanted.map(|it| it.span), &json!({"image": image}))
+}

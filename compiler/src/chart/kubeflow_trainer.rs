@@ -1,0 +1,34 @@
+//! Kubeflow's Trainer, which runs `TrainJobs`.
+//!
+//! It brings a copy of `JobSet`, which is left out: gpuc installs that chart itself, so that there is one of it whoever
+//! needs it.
+
+use serde_json::json;
+
+use super::{Chart, Crds, PodSecurity, alone};
+use crate::check::Checked;
+use crate::plan::Release;
+
+/// The chart.
+pub static KUBEFLOW_TRAINER: Chart = Chart {
+    name: "kubeflow-trainer",
+    repository: "oci://ghcr.io/kubeflow/charts",
+    version: "2.3.0",
+    namespace: "kubeflow-system",
+    pod_security: PodSecurity::Baseline,
+    crds: Crds::Templates,
+    groups: &["trainer.kubeflow.org"],
+    after: &[("jobset", "its jobs are JobSets")],
+    releases,
+    source: "kubeflow/trainer@v2.3.0 charts/kubeflow-trainer/values.yaml, 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let wanted = cluster.written.charts.kubeflow_trainer.as_ref();
+    let values = json!({
+        "jobset": {"install": false},
+        // Without them there is no `torch-distributed`, which every example of a TrainJob names.
+        "runtimes": {"defaultEnabled": true},
+    });
+    alone(&KUBEFLOW_TRAINER, wanted.map(|it| it.span), &values)
+}

@@ -1,0 +1,32 @@
+//! Kueue: jobs wait until their team's quota and the nodes have room for all of their pods.
+
+use serde_json::json;
+
+use super::{Chart, Crds, PodSecurity, alone};
+use crate::check::Checked;
+use crate::plan::Release;
+
+/// The chart.
+pub static KUEUE: Chart = Chart {
+    name: "kueue",
+    repository: "oci://registry.k8s.io/kueue/charts",
+    version: "0.19.2",
+    namespace: "kueue-system",
+    pod_security: PodSecurity::Restricted,
+    crds: Crds::Templates,
+    groups: &["kueue.x-k8s.io"],
+    after: &[],
+    releases,
+    source: "kubernetes-sigs/kueue@v0.19.2 charts/kueue/values.yaml, 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let wanted = cluster.written.charts.kueue.as_ref();
+    let image = json!({
+        "repository": "registry.k8s.io/kueue/kueue",
+        "tag": "v0.19.2",
+        "pullPolicy": "IfNotPresent",
+    });
+    let values = json!({"controllerManager": {"manager": {"image": image}}});
+    alone(&KUEUE, wanted.map(|it| it.span), &values)
+}
