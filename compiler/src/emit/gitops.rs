@@ -12,8 +12,8 @@ use crate::tree::Tree;
 /// names it; any other component is a folder below with a kustomization of its own, which something of the first kind
 /// points at.
 ///
-/// The cluster's folder gets one that names this folder alone: whoever points a tool at the whole of it, with its scripts
-/// and lock, brings what is meant.
+/// The cluster's folder gets one that names this folder alone: whoever points a tool at the whole of it, with its
+/// scripts and lock, brings what is meant.
 pub(super) fn emit(folder: &str, objects: &[Object], header: &Header, tree: &mut Tree) {
     let mut folders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for object in objects {

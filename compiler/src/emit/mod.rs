@@ -24,7 +24,8 @@ pub fn emit(plan: &Plan, file: Option<&str>) -> Tree {
     manifest::emit(&plan.objects, &header, &mut tree);
     match &plan.delivery {
         Delivery::Script => helm::emit(&plan.releases, &header, &mut tree),
-        // The values stand in the objects: a file of values is no manifest, and has no place in a folder that is synced.
+        // The values stand in the objects: a file of values is no manifest, and a folder that is synced has no place
+        // for it.
         Delivery::Gitops {
             folder, objects, ..
         } => gitops::emit(folder, objects, &header, &mut tree),

@@ -1,7 +1,7 @@
 //! Argo CD: an Application for each step, in waves, and one that brings them.
 //!
-//! Sources, read 2026-11-21: argo-cd.readthedocs.io/en/stable/operator-manual/{declarative-setup,cluster-bootstrapping},
-//! …/user-guide/{sync-options,sync-waves,projects,helm}.
+//! Sources, read 2026-11-21: argo-cd.readthedocs.io/en/stable/operator-manual/{cluster-bootstrapping,
+//! declarative-setup}, …/user-guide/{sync-options,sync-waves,projects,helm}.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -51,8 +51,8 @@ pub(super) fn delivery(cluster: &str, flux: &Flux, goods: &Goods<'_>) -> Deliver
     }
 }
 
-/// What keeps Flux from removing namespaces, in which other people's things may be by then, and from taking a shell's or
-/// a dashboard's variables for its own where somebody brings the tree by a Kustomization that has some.
+/// What keeps Flux from removing namespaces, in which other people's things may be by then, and from taking a shell's
+/// or a dashboard's variables for its own where somebody brings the tree by a Kustomization that has some.
 pub(super) fn protections(object: &Object) -> Vec<(&'static str, &'static str)> {
     let mut protections = Vec::new();
     if object.identity.kind == "Namespace" {
@@ -108,8 +108,8 @@ fn step_object(place: &Place<'_>, step: &Step) -> Object {
     place.object("", KUSTOMIZATION, &place.name(&step.name), &spec)
 }
 
-/// A HelmRelease, where its chart comes from, and its values where they cannot stand in it. One that brings kinds stays when it leaves the tree: with the kinds
-/// would go everybody's objects of them.
+/// A HelmRelease, where its chart comes from, and its values where they cannot stand in it. One that brings kinds stays
+/// when it leaves the tree: with the kinds would go everybody's objects of them.
 fn release_objects(place: &Place<'_>, release: &Release) -> Vec<Object> {
     let name = place.name(&release.name);
     let values = has_null(&release.values).then(|| values(place, release, &name));
