@@ -101,7 +101,7 @@ fn root(place: &Place<'_>) -> Object {
 
 /// The limits of the steps: the repositories that are used, and this cluster alone.
 fn project(place: &Place<'_>, argocd: &Argocd, goods: &Goods<'_>) -> Object {
-    let charts = goods.releases.iter().map(|release| repository(release));
+    let charts = goods.releases.iter().map(repository);
     let repositories: BTreeSet<_> = charts.chain([&*place.repository.value]).collect();
     let of_objects = goods.objects.iter().filter_map(namespace);
     let of_releases = goods.releases.iter().map(|it| it.namespace.as_str());

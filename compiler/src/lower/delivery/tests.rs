@@ -10,7 +10,7 @@ use super::*;
 use crate::chart::{Chart, Crds, PodSecurity};
 use crate::lower::steps::steps;
 
-fn place<'p>(texts: &'p [Spanned<String>; 2]) -> Place<'p> {
+fn place(texts: &[Spanned<String>; 2]) -> Place<'_> {
     Place {
         cluster: "ml-prod",
         repository: &texts[0],
