@@ -368,9 +368,29 @@ pub enum Delivery {
         tool: &'static str,
         /// The folder of the objects, below the cluster's: what the tool's own configuration points at.
         folder: &'static str,
-        /// The objects, each in the folder that its component names, below that one.
+        /// The objects, each in the folder that its component names, below that one. Those of no component stand in it
+        /// and are what the tool is told of first.
         objects: Vec<Object>,
+        /// What the tree's README says of it.
+        guide: Guide,
     },
+}
+
+/// How a tool is told of the tree.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Guide {
+    /// The repository's URL.
+    pub repository: String,
+    /// The branch.
+    pub branch: String,
+    /// The cluster's folder in the repository; empty for the repository itself.
+    pub path: String,
+    /// The namespace that the tool runs in.
+    pub namespace: String,
+    /// The Secret that it reads the repository with.
+    pub secret: Option<String>,
+    /// Whether it runs in another cluster.
+    pub elsewhere: bool,
 }
 
 /// Something that `verify.sh` looks for in the cluster.

@@ -11,6 +11,7 @@ mod support;
 mod cli;
 mod codes;
 mod corpus;
+mod deliveries;
 mod examples;
 mod fresh;
 mod fuzzed;

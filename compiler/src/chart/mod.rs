@@ -120,6 +120,18 @@ pub fn of(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name).copied()
 }
 
+impl Chart {
+    /// Whether Helm leaves its kinds as they once were, so that something else must bring them up to date.
+    pub fn needs_kinds_updated(&self) -> bool {
+        self.crds == Crds::Folder
+    }
+
+    /// Whether with it come kinds, of which others may make objects.
+    pub fn brings_kinds(&self) -> bool {
+        self.crds != Crds::None
+    }
+}
+
 /// The one release of a chart that serves the whole cluster, called as the chart is, where something wants it.
 fn alone(chart: &'static Chart, wanted: Option<Span>, values: &serde_json::Value) -> Vec<Release> {
     let release = wanted.map(|span| Release {

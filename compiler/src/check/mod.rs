@@ -40,6 +40,12 @@ mod existing_selector_unclear;
 mod exporter_without_runtime;
 mod extras_unavailable;
 pub(crate) mod floating_tags;
+mod gitops_branch_invalid;
+mod gitops_name_invalid;
+mod gitops_path_elsewhere;
+mod gitops_path_invalid;
+mod gitops_repository_invalid;
+mod gitops_secret_missing;
 mod hosts_without_need;
 mod image_invalid;
 mod imex_unavailable;
@@ -172,6 +178,12 @@ pub static RULES: &[&Rule] = &[
     &dashboards_without_grafana::RULE,
     &monitoring_without_gpus::RULE,
     &monitoring_name_invalid::RULE,
+    &gitops_repository_invalid::RULE,
+    &gitops_path_invalid::RULE,
+    &gitops_branch_invalid::RULE,
+    &gitops_name_invalid::RULE,
+    &gitops_path_elsewhere::RULE,
+    &gitops_secret_missing::RULE,
     &storage_unavailable::RULE,
     &storage_class_name::RULE,
     &storage_setting_wrong::RULE,

@@ -1,6 +1,7 @@
 //! `Checked → Plan`: what to do about a cluster, one file per concern. Nothing here can say no.
 
 pub(crate) mod claims;
+mod delivery;
 mod device_plugin;
 mod expectations;
 pub(crate) mod images;
@@ -19,7 +20,8 @@ use gpuc_schema::config::DevicePlugin;
 use crate::chart::nvidia_device_plugin;
 use crate::check::Checked;
 use crate::model::Pool;
-use crate::plan::{Delivery, Plan};
+use crate::plan::Plan;
+use delivery::Goods;
 
 pub use node_config::node_config;
 
@@ -41,12 +43,19 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(namespaces::namespaces(&releases, &objects));
     images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
+    delivery::protect(cluster, &mut objects);
+    let steps = steps::steps(&objects, &releases);
+    let goods = Goods {
+        objects: &objects,
+        releases: &releases,
+        steps: &steps,
+    };
     Plan {
         cluster: cluster.name.value.clone(),
         provisioning: cluster.cloud.provision(cluster),
         expectations: expectations::expectations(cluster, &objects, &releases),
-        steps: steps::steps(&objects, &releases),
-        delivery: Delivery::Script,
+        delivery: delivery::delivery(cluster, &goods),
+        steps,
         objects,
         releases,
         summary: summary::summary(cluster),

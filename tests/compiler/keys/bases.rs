@@ -174,6 +174,28 @@ pub(super) fn values_at(cloud: &str, path: &str) -> Vec<Value> {
 }
 
 const VALUES: &[(&str, &[&str])] = &[
+    (
+        "gitops.flux.repository",
+        &[
+            "https://git.example.com/acme/gitops.git",
+            "https://git.example.com/acme/other.git",
+        ],
+    ),
+    ("gitops.flux.branch", &["main", "release"]),
+    ("gitops.flux.path", &["clusters/demo", "fleet/demo"]),
+    ("gitops.flux.namespace", &["gitops"]),
+    (
+        "gitops.argocd.repository",
+        &[
+            "https://git.example.com/acme/gitops.git",
+            "https://git.example.com/acme/other.git",
+        ],
+    ),
+    ("gitops.argocd.branch", &["main", "release"]),
+    ("gitops.argocd.path", &["clusters/demo", "fleet/demo"]),
+    ("gitops.argocd.namespace", &["gitops"]),
+    ("gitops.flux.secret", &["deploy-key"]),
+    ("gitops.argocd.cluster", &["other"]),
     ("metadata.name", &["other"]),
     ("base", &["../base/gpu-cluster.yaml"]),
     (

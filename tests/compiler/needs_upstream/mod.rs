@@ -3,6 +3,7 @@
 mod catalog;
 mod crds;
 mod eksctl;
+mod gitops;
 mod helm;
 mod helm_images;
 mod helm_keys;

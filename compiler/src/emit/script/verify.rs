@@ -33,7 +33,7 @@ pub(super) fn verify(plan: &Plan, header: &Header) -> String {
 }
 
 /// A kubeconfig of its own, unless the user names a context.
-fn credentials(plan: &Plan) -> String {
+pub(super) fn credentials(plan: &Plan) -> String {
     match &plan.provisioning.credentials {
         Credentials::Context(context) => {
             format!("[ -n \"$context\" ] || context={}\n", quote(context))
