@@ -473,7 +473,7 @@ pub struct PoolSummary {
     pub resources: Vec<ResourceSummary>,
     /// What pods claim of it.
     pub classes: Vec<ClassSummary>,
-    /// An example of a claim and of a pod that makes it, each an object; nothing where pods claim nothing.
+    /// An example of a claim and of a pod that has it, each an object; nothing where pods claim nothing.
     #[serde(skip)]
     pub claim: Vec<Node>,
     /// Its taints, as `key=value:Effect`.

@@ -1,5 +1,5 @@
-//! What the Network Operator shall do on the nodes of each pool whose network cards do RDMA: a policy for each, bound to
-//! its nodes and with its tolerations.
+//! What the Network Operator shall do on the nodes of each pool whose network cards do RDMA: a policy for each, bound
+//! to its nodes and with its tolerations.
 //!
 //! NVIDIA advises policies for groups of nodes, instead of one for the cluster, where nothing was installed before:
 //! <https://docs.nvidia.com/networking/display/kubernetes2640/customizations/nic-node-policy.html>, read 2026-11-21.

@@ -38,7 +38,7 @@ impl DeviceClass {
 
     /// What a ResourceQuota calls the devices that the claims of a namespace ask for through this class.
     ///
-    /// Source: `ResourceClaimsPerClass` in kubernetes/kubernetes pkg/quota/v1/evaluator/core/resource_claims.go,
+    /// Source: `ResourceClaimsPerClass` in kubernetes `pkg/quota/v1/evaluator/core/resource_claims.go`,
     /// 2026-11-21.
     pub fn quota(&self) -> String {
         format!("{}.deviceclass.resource.k8s.io/devices", self.name)

@@ -71,7 +71,7 @@ fn classes(
 fn slices(layouts: &[MigGpu]) -> BTreeMap<&str, u32> {
     let mut counts = BTreeMap::new();
     for slice in layouts.iter().flat_map(|gpu| &gpu.slices) {
-        *counts.entry(&*slice.profile).or_default() += 1;
+        *counts.entry(slice.profile).or_default() += 1;
     }
     counts
 }

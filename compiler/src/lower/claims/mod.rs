@@ -15,7 +15,7 @@ use crate::model::{Claimed, DeviceClass, Pool, Sharing};
 use crate::node::Origin;
 use crate::plan::Object;
 
-pub(crate) use claim::{claim_template, pod};
+pub(crate) use claim::{claim, pod};
 pub(crate) use selector::selectors;
 
 /// The folder of the manifests.

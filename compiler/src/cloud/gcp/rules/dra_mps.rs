@@ -54,8 +54,8 @@ nodePools:
     run,
 };
 
-/// Source: cloud.google.com/kubernetes-engine/docs/how-to/set-up-dra (an older copy); kubernetes-sigs/dra-driver-nvidia-gpu
-/// `templates/mps-control-daemon.tmpl.yaml`; both read 2026-11-21.
+/// Source: cloud.google.com/kubernetes-engine/docs/how-to/set-up-dra (an older copy);
+/// kubernetes-sigs/dra-driver-nvidia-gpu `templates/mps-control-daemon.tmpl.yaml`; both read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools_claimed() {
         if !matches!(pool.sharing.get(), Some(Sharing::Mps { .. })) {
