@@ -1,6 +1,7 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
 mod efa_device_plugin;
+mod gpu_operator;
 pub mod images;
 mod jobset;
 pub mod keys;
@@ -9,6 +10,7 @@ mod kueue;
 mod lws;
 mod node_feature_discovery;
 mod nvidia_device_plugin;
+mod plugin_config;
 
 use crate::check::Checked;
 use crate::lower;
@@ -18,6 +20,8 @@ use crate::plan::Release;
 use crate::source::Span;
 
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
+pub use gpu_operator::{Exporter, GPU_OPERATOR};
+pub(crate) use gpu_operator::{daemon_sets as operator_daemon_sets, objects as driver_objects};
 pub use jobset::JOBSET;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;
@@ -92,6 +96,7 @@ pub const KUBE_SYSTEM: &str = "kube-system";
 /// Every chart, by name.
 pub static CHARTS: &[&Chart] = &[
     &EFA_DEVICE_PLUGIN,
+    &GPU_OPERATOR,
     &JOBSET,
     &KUBEFLOW_TRAINER,
     &KUEUE,

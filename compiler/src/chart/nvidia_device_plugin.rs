@@ -1,13 +1,14 @@
 //! NVIDIA's device plugin: one release for each pool that it serves, so that each tolerates its own pool's taints and
 //! nothing else.
 
-use gpuc_schema::config::DevicePlugin;
+use gpuc_schema::config::{DevicePlugin, DriverOwner};
 use serde_json::{Map, Value, json};
 
-use super::{Chart, Crds, PodSecurity};
+use super::{Chart, Crds, PodSecurity, plugin_config};
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::lower;
+use crate::model::operator::CLIENT;
 use crate::model::{Pool, Sharing};
 use crate::node::{Node, Origin};
 use crate::plan::Release;
@@ -52,46 +53,32 @@ fn full_name(pool: &Pool) -> String {
 }
 
 fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
-    let os = lower::os(cluster, pool);
+    let access = lower::access(cluster, pool);
     let mut values = Map::new();
     // A release of the same chart in the same namespace needs a name of its own for everything it makes.
     values.insert("fullnameOverride".to_owned(), json!(full_name(pool)));
-    if let Some(config) = config(pool) {
+    if let Some(sharing) = plugin_config::sharing(pool.sharing.sure()) {
         let name = pool.name.value.clone();
+        let config = format!("version: v1\n{sharing}");
         values.insert("config".to_owned(), json!({"map": {name: config}}));
     }
     if let Sharing::Mig { strategy, .. } = pool.sharing.sure() {
         let strategy = lower::strategy_word(strategy.value);
         values.insert("migStrategy".to_owned(), json!(strategy));
     }
-    if os.injection == Injection::Cdi {
+    if access.injection == Injection::Cdi {
         values.insert("deviceListStrategy".to_owned(), json!("cdi-cri"));
         // The chart mounts the driver's folder, which the plugin reads to write CDI specs, only where it is named.
-        values.insert("nvidiaDriverRoot".to_owned(), json!(os.driver_root));
+        values.insert("nvidiaDriverRoot".to_owned(), json!(access.driver_root));
     }
-    if let Some(class) = os.runtime_class {
+    if let Some(class) = access.runtime_class {
         values.insert("runtimeClassName".to_owned(), json!(class.name));
+    }
+    if pool.driver.value == DriverOwner::Operator {
+        // The operator sends away by it whatever holds the driver, before it changes it.
+        values.insert("nodeSelector".to_owned(), json!({CLIENT: "true"}));
     }
     values.insert("affinity".to_owned(), super::affinity([pool]));
     values.insert("tolerations".to_owned(), json!(lower::tolerations(pool)));
     Value::Object(values)
-}
-
-/// The plugin's own configuration file, where it needs one. The chart wants it as text.
-fn config(pool: &Pool) -> Option<String> {
-    let (way, replicas, rename) = match pool.sharing.sure() {
-        Sharing::TimeSlicing { replicas, rename } => ("timeSlicing", replicas.value, *rename),
-        Sharing::Mps { replicas, rename } => ("mps", replicas.value, *rename),
-        Sharing::Exclusive | Sharing::Mig { .. } => return None,
-    };
-    Some(format!(
-        "version: v1\n\
-         sharing:\n\
-         \x20 {way}:\n\
-         \x20   renameByDefault: {rename}\n\
-         \x20   failRequestsGreaterThanOne: true\n\
-         \x20   resources:\n\
-         \x20     - name: nvidia.com/gpu\n\
-         \x20       replicas: {replicas}\n"
-    ))
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::device_plugin::daemon_set;
-use super::node_config::os;
+use super::node_config::access;
+use crate::chart;
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::model::{POOL_LABEL, Pool};
@@ -18,11 +19,13 @@ pub(super) fn expectations(
     let mut daemon_sets = daemon_sets(objects, releases);
     let pools = cluster.pools.iter();
     pools
-        .map(|pool| Expectation {
-            daemon_sets: daemon_sets
-                .remove(pool.name.value.as_str())
-                .unwrap_or_default(),
-            ..expectation(cluster, pool)
+        .map(|pool| {
+            let own = daemon_sets.remove(pool.name.value.as_str());
+            let operators = chart::operator_daemon_sets(cluster, pool);
+            Expectation {
+                daemon_sets: own.into_iter().flatten().chain(operators).collect(),
+                ..expectation(cluster, pool)
+            }
         })
         .collect()
 }
@@ -81,9 +84,9 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
 
 /// With CDI a test pod gets its devices whatever its runtime class; otherwise it needs NVIDIA's.
 fn test_pod_class(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
-    let os = pool.has_gpus().then(|| os(cluster, pool))?;
-    let class = os
+    let access = pool.has_gpus().then(|| access(cluster, pool))?;
+    let class = access
         .runtime_class
-        .filter(|_| os.injection != Injection::Cdi)?;
+        .filter(|_| access.injection != Injection::Cdi)?;
     Some(class.name.to_owned())
 }

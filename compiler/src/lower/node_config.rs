@@ -7,8 +7,8 @@ use gpuc_schema::node_config::{
 };
 
 use crate::check::Checked;
-use crate::cloud::{Injection, OsFacts};
-use crate::model::{Pool, Sharing};
+use crate::cloud::Injection;
+use crate::model::{Access, Pool, Sharing};
 
 /// Where the runtime's container sees the driver.
 pub(super) const DRIVER_ROOT: &str = "/driver-root";
@@ -23,7 +23,7 @@ pub(super) const MPS_ROOT: &str = "/run/gpuc/mps";
 pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
     let gpus = pool.gpus.sure().as_ref();
     let gpus = gpus.unwrap_or_else(|| unreachable!("only pools with GPUs run the runtime"));
-    let os = os(cluster, pool);
+    let access = access(cluster, pool);
     NodeConfig {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
@@ -34,10 +34,10 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
             count: gpus.per_node,
         },
         driver: Driver {
-            host_root: os.driver_root.to_owned(),
+            host_root: access.driver_root.to_owned(),
             container_root: DRIVER_ROOT.to_owned(),
         },
-        devices: devices(os.injection),
+        devices: devices(access.injection),
         pass_device_nodes: false,
         sharing: sharing(cluster, pool),
         resources: pool
@@ -55,10 +55,10 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
     }
 }
 
-/// What is known of a pool's node image.
-pub(crate) fn os(cluster: &Checked<'_>, pool: &Pool) -> &'static OsFacts {
-    let facts = cluster.cloud.os(pool.os.value);
-    facts.unwrap_or_else(|| unreachable!("GPUC2010 rejects node images that a cloud does not have"))
+/// How the driver and containers are reached on a pool's nodes.
+pub(crate) fn access(cluster: &Checked<'_>, pool: &Pool) -> Access {
+    let access = cluster.access(pool);
+    access.unwrap_or_else(|| unreachable!("GPUC2010 rejects node images that a cloud does not have"))
 }
 
 fn devices(injection: Injection) -> DeviceInjection {

@@ -4,11 +4,13 @@
 //! from here: what a pool offers, which taints its nodes have, what must tolerate them, how many GPUs there are.
 
 mod known;
+pub mod operator;
 mod pool;
 mod sharing;
 mod version;
 
 pub use known::Known;
+pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
 pub use sharing::{MigGpu, Offer, Sharing};
 pub use version::{KubernetesVersion, SUPPORTED};

@@ -2,8 +2,9 @@
 
 use gpuc_schema::config::OsFamily;
 
-use crate::cloud::{Injection, OsFacts};
+use crate::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts};
 use crate::model::KubernetesVersion;
+use crate::model::operator::{DRIVER_DIR, RUNTIME_CLASS};
 
 /// A version that no image has an end at yet.
 const OPEN: KubernetesVersion = KubernetesVersion(u8::MAX);
@@ -18,6 +19,7 @@ pub(super) static OS: &[OsFacts] = &[
         injection: Injection::EnvironmentVariable,
         driver_root: "/",
         runtime_class: None,
+        operator: HAS_ALL,
         kubernetes: KubernetesVersion(23)..=OPEN,
         source: EKS_IMAGES,
     },
@@ -28,6 +30,7 @@ pub(super) static OS: &[OsFacts] = &[
         injection: Injection::EnvironmentVariable,
         driver_root: "/",
         runtime_class: None,
+        operator: HAS_ALL,
         kubernetes: KubernetesVersion(23)..=OPEN,
         source: EKS_IMAGES,
     },
@@ -56,10 +59,21 @@ pub(super) static OS: &[OsFacts] = &[
         injection: Injection::EnvironmentVariable,
         driver_root: "/",
         runtime_class: None,
+        operator: HAS_ALL,
         kubernetes: KubernetesVersion(21)..=KubernetesVersion(32),
         source: "eksctl-io/eksctl:pkg/apis/eksctl.io/v1alpha5/defaults.go (AmazonLinux2EOLVersion) @99984adb, 2026-08-21",
     },
 ];
+
+/// Driver, toolkit and the runtime `nvidia`: the operator brings what is left.
+///
+/// Source: awsdocs/amazon-eks-user-guide:latest/ug/ml/ml-eks-optimized-ami.adoc @07d09a00.
+const HAS_ALL: ForOperator = ForOperator {
+    driver: Err("has NVIDIA's driver already"),
+    toolkit: true,
+    runtime_class: RUNTIME_CLASS,
+    driver_dir: None,
+};
 
 const EKS_IMAGES: &str = "awsdocs/amazon-eks-user-guide:latest/ug/ml/ml-eks-optimized-ami.adoc @07d09a00, read 2026-11-21";
 
@@ -78,8 +92,17 @@ const fn ubuntu(
         has_driver: false,
         advertises: false,
         injection: Injection::Cdi,
-        driver_root: "/run/nvidia/driver",
+        driver_root: DRIVER_DIR,
         runtime_class: None,
+        operator: ForOperator {
+            driver: match family {
+                OsFamily::Ubuntu2004 => Err(NO_DRIVER_CONTAINER),
+                _ => Ok(()),
+            },
+            toolkit: false,
+            runtime_class: RUNTIME_CLASS,
+            driver_dir: None,
+        },
         kubernetes: std::ops::RangeInclusive::new(from, to),
         source,
     }

@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::{CONFIG_FILE, pool_name};
 use crate::check::Checked;
 use crate::cloud::Injection;
-use crate::lower::node_config::{CDI_DIR, DRIVER_ROOT, MPS_ROOT, node_config, os};
+use crate::lower::node_config::{CDI_DIR, DRIVER_ROOT, MPS_ROOT, access, node_config};
 use crate::model::{Pool, Sharing};
 
 const CONFIG_DIR: &str = "/etc/gpuc";
@@ -33,7 +33,7 @@ pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
     let mounts = plugin.volume_mounts.get_or_insert_default();
     mounts.push(mount("device-plugins", DEVICE_PLUGINS, false));
     mounts.push(mount("pod-resources", POD_RESOURCES, true));
-    if os(cluster, pool).injection == Injection::Cdi {
+    if access(cluster, pool).injection == Injection::Cdi {
         mounts.push(mount("cdi", CDI_DIR, false));
     }
     plugin.ports = Some(vec![ContainerPort {
@@ -81,7 +81,7 @@ pub(super) fn init_containers(cluster: &Checked<'_>, pool: &Pool) -> Option<Vec<
 
 /// What of the host the containers see.
 pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
-    let os = os(cluster, pool);
+    let access = access(cluster, pool);
     let mut volumes = vec![
         Volume {
             name: "config".to_owned(),
@@ -91,11 +91,11 @@ pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
             }),
             ..Volume::default()
         },
-        host("driver", os.driver_root, "Directory"),
+        host("driver", access.driver_root, "Directory"),
         host("device-plugins", DEVICE_PLUGINS, "Directory"),
         host("pod-resources", POD_RESOURCES, "Directory"),
     ];
-    if os.injection == Injection::Cdi {
+    if access.injection == Injection::Cdi {
         volumes.push(host("cdi", CDI_DIR, "DirectoryOrCreate"));
     }
     if let Sharing::Mps { .. } = pool.sharing.sure() {
@@ -172,10 +172,10 @@ fn resources() -> ResourceRequirements {
 
 /// The least rights by which the container reaches the devices.
 fn security_context(cluster: &Checked<'_>, pool: &Pool) -> SecurityContext {
-    let os = os(cluster, pool);
-    let hands_out = match os.injection {
+    let access = access(cluster, pool);
+    let hands_out = match access.injection {
         Injection::EnvironmentVariable => true,
-        Injection::Cdi => os.runtime_class.is_some(),
+        Injection::Cdi => access.runtime_class.is_some(),
         Injection::DeviceNodes { .. } => false,
     };
     if !hands_out {
