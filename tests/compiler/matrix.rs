@@ -56,9 +56,9 @@ const COLUMNS: &[Column] = &[
     },
 ];
 
-const PLUGINS: &[&str] = &["gpuc", "nvidia", "cloud"];
+const PLUGINS: &[&str] = &["gpuc", "nvidia", "operator", "cloud"];
 
-const DRIVERS: &[&str] = &["default", "preinstalled", "daemonSet", "host"];
+const DRIVERS: &[&str] = &["default", "preinstalled", "operator", "daemonSet", "host"];
 
 const SHARINGS: &[&str] = &["none", "timeSlicing", "mps", "mig-single", "mig-mixed"];
 

@@ -41,6 +41,11 @@ mod mig_single_unequal;
 mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
+mod operator_driver_impossible;
+mod operator_driver_version;
+mod operator_label_missing;
+mod operator_label_written;
+mod operator_setting_split;
 mod os_family_unavailable;
 mod os_kubernetes_mismatch;
 mod placeholder_left;
@@ -140,6 +145,11 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
+    &operator_driver_impossible::RULE,
+    &operator_setting_split::RULE,
+    &operator_driver_version::RULE,
+    &operator_label_written::RULE,
+    &operator_label_missing::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -58,7 +58,8 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
 /// How the driver and containers are reached on a pool's nodes.
 pub(crate) fn access(cluster: &Checked<'_>, pool: &Pool) -> Access {
     let access = cluster.access(pool);
-    access.unwrap_or_else(|| unreachable!("GPUC2010 rejects node images that a cloud does not have"))
+    access
+        .unwrap_or_else(|| unreachable!("GPUC2010 rejects node images that a cloud does not have"))
 }
 
 fn devices(injection: Injection) -> DeviceInjection {

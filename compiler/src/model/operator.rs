@@ -57,7 +57,9 @@ impl Operands {
         if !pool.has_gpus() || !(driver || plugin) {
             return None;
         }
-        let brought = cloud.os(pool.os.value).is_some_and(|os| os.operator.toolkit);
+        let brought = cloud
+            .os(pool.os.value)
+            .is_some_and(|os| os.operator.toolkit);
         let is_cut = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
         Some(Self {
             driver,
@@ -139,7 +141,12 @@ pub fn labels(cloud: &dyn Cloud, pool: &Pool) -> Vec<Label> {
     let Some(operands) = Operands::of(cloud, pool) else {
         let why = "the GPU Operator does nothing for this pool, and keeps off its nodes";
         let inputs = [pool.driver.span, pool.plugin.span];
-        return vec![label("nvidia.com/gpu.deploy.operands", "false", inputs, why)];
+        return vec![label(
+            "nvidia.com/gpu.deploy.operands",
+            "false",
+            inputs,
+            why,
+        )];
     };
     let off = |part: &str, owner: Span, why: &'static str| {
         label(&format!("{DEPLOY}{part}"), "false", [owner], why)

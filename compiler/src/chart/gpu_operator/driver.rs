@@ -40,11 +40,13 @@ struct Driver {
 /// The pools whose driver the operator installs, each with its cards.
 fn pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = (&'c Pool, &'c PoolGpus)> {
     let pools = cluster.operator_pools();
-    pools.filter(|(_, operands)| operands.driver).map(|(pool, _)| {
-        let gpus = pool.gpus.sure().as_ref();
-        let gpus = gpus.unwrap_or_else(|| unreachable!("the operator serves pools with GPUs"));
-        (pool, gpus)
-    })
+    pools
+        .filter(|(_, operands)| operands.driver)
+        .map(|(pool, _)| {
+            let gpus = pool.gpus.sure().as_ref();
+            let gpus = gpus.unwrap_or_else(|| unreachable!("the operator serves pools with GPUs"));
+            (pool, gpus)
+        })
 }
 
 fn driver(pool: &Pool, gpus: &PoolGpus) -> Driver {
@@ -61,13 +63,18 @@ fn version(pool: &Pool, gpus: &PoolGpus) -> String {
         return written.value.clone();
     }
     let newest = DriverVersion::parse(NEWEST).map(|version| version.branch);
-    let knows = gpus.model.max_driver_branch.is_none_or(|last| Some(last) >= newest);
+    let knows = gpus
+        .model
+        .max_driver_branch
+        .is_none_or(|last| Some(last) >= newest);
     if knows { NEWEST } else { OLDER }.to_owned()
 }
 
 /// The one driver that all pools have in common, if they do.
 fn common(cluster: &Checked<'_>) -> Option<Driver> {
-    let drivers: BTreeSet<_> = pools(cluster).map(|(pool, gpus)| driver(pool, gpus)).collect();
+    let drivers: BTreeSet<_> = pools(cluster)
+        .map(|(pool, gpus)| driver(pool, gpus))
+        .collect();
     let mut drivers = drivers.into_iter();
     drivers.next().filter(|_| drivers.next().is_none())
 }
@@ -100,7 +107,9 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     if !is_by_pool(cluster) {
         return Vec::new();
     }
-    pools(cluster).map(|(pool, gpus)| object(pool, gpus)).collect()
+    pools(cluster)
+        .map(|(pool, gpus)| object(pool, gpus))
+        .collect()
 }
 
 fn object(pool: &Pool, gpus: &PoolGpus) -> Object {

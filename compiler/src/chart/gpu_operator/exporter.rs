@@ -47,6 +47,9 @@ mod tests {
         };
         let on = values(Some(&exporter));
         assert_eq!(on["config"]["data"], json!(exporter.metrics));
-        assert_eq!(on["serviceMonitor"]["additionalLabels"], json!({"release": "a"}));
+        assert_eq!(
+            on["serviceMonitor"]["additionalLabels"],
+            json!({"release": "a"})
+        );
     }
 }

@@ -101,6 +101,9 @@ mod tests {
             slice("1g.5gb", 5, 1),
         ];
         let gpu = MigGpu { index: 0, slices };
-        assert_eq!(counts(&gpu), BTreeMap::from([("1g.5gb", 2), ("3g.20gb", 1)]));
+        assert_eq!(
+            counts(&gpu),
+            BTreeMap::from([("1g.5gb", 2), ("3g.20gb", 1)])
+        );
     }
 }

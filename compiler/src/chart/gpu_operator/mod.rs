@@ -33,7 +33,19 @@ pub static GPU_OPERATOR: Chart = Chart {
         "node-feature-discovery",
         "its labels say which nodes have NVIDIA's cards",
     )],
-    images: &[],
+    images: &[
+        "nvcr.io/nvidia/gpu-operator:v26.7.0",
+        "nvcr.io/nvidia/gpu-operator:v26.7.0",
+        "nvcr.io/nvidia/driver:595.91.07",
+        "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v0.12.0",
+        "nvcr.io/nvidia/k8s/container-toolkit:v1.20.0",
+        "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
+        "nvcr.io/nvidia/k8s/dcgm-exporter:4.6.0-4.8.3-distroless",
+        "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
+        "nvcr.io/nvidia/cloud-native/k8s-mig-manager:v0.15.0",
+        "nvcr.io/nvidia/cloud-native/k8s-cc-manager:v0.4.3",
+        "registry.k8s.io/nfd/node-feature-discovery:v0.19.0",
+    ],
     releases,
     source: "NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, 2026-11-21",
 };
@@ -88,7 +100,10 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         chart: &GPU_OPERATOR,
         namespace: GPU_OPERATOR.namespace.to_owned(),
         values: Node::typed(&values(cluster, &pools, None), origin),
-        pools: pools.iter().map(|(pool, _)| pool.name.value.clone()).collect(),
+        pools: pools
+            .iter()
+            .map(|(pool, _)| pool.name.value.clone())
+            .collect(),
         // They differ by pool: `daemon_sets`.
         daemon_sets: Vec::new(),
     }]

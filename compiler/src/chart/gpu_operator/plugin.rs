@@ -19,7 +19,9 @@ const DEFAULT: &str = "gpuc.exclusive";
 /// The pools whose GPUs the operator's plugin advertises.
 fn pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = &'c Pool> {
     let pools = cluster.operator_pools();
-    pools.filter(|(_, operands)| operands.plugin).map(|(pool, _)| pool)
+    pools
+        .filter(|(_, operands)| operands.plugin)
+        .map(|(pool, _)| pool)
 }
 
 /// The section of the values.

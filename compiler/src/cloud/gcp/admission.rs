@@ -1,4 +1,4 @@
-//! What lets gpuc's own pods be as important on GKE as they are.
+//! What lets pods that serve GPU nodes be as important on GKE as they are.
 //!
 //! GKE admits pods of the priority classes `system-node-critical` and `system-cluster-critical` outside kube-system
 //! only where a `ResourceQuota` counts them (cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
@@ -16,33 +16,46 @@ use crate::check::Checked;
 use crate::node::Origin;
 use crate::plan::Object;
 
-/// The quota, where gpuc-runtime runs.
+/// A quota in each namespace whose pods are critical: gpuc-runtime's, and those of the charts that serve GPU nodes.
 pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
-    let spans: Vec<_> = cluster
-        .pools_advertised_by(DevicePlugin::Gpuc)
-        .map(|pool| pool.plugin.span)
-        .collect();
-    let needed = cluster
-        .pools_advertised_by(DevicePlugin::Gpuc)
-        .next()
-        .is_some();
-    let origin = Origin::fact(
-        spans,
-        "GKE admits critical pods outside kube-system only where a quota counts them",
-        "cloud-native-docs, gpu-operator/google-gke.rst (2026-11-21)",
-    );
-    let quota = needed.then(|| Object::new("gpuc-runtime", &quota(), origin));
-    quota.into_iter().collect()
+    let by = |plugin| {
+        let pools = cluster.pools_advertised_by(plugin);
+        pools.map(|pool| pool.plugin.span).collect::<Vec<_>>()
+    };
+    let operator = cluster.operator_pools().map(|(pool, _)| pool);
+    let operator = operator.flat_map(|pool| [pool.driver.span, pool.plugin.span]);
+    // A chart's namespace stands with those of other charts, and is there before the chart.
+    let namespaces = [
+        ("gpuc-runtime", "gpuc-system", by(DevicePlugin::Gpuc)),
+        ("namespaces", "gpu-operator", operator.collect()),
+        (
+            "namespaces",
+            "nvidia-device-plugin",
+            by(DevicePlugin::Nvidia),
+        ),
+    ];
+    let used = namespaces
+        .into_iter()
+        .filter(|(_, _, spans)| !spans.is_empty());
+    used.map(|(component, namespace, spans)| {
+        let origin = Origin::fact(
+            spans,
+            "GKE admits critical pods outside kube-system only where a quota counts them",
+            "cloud-native-docs, gpu-operator/google-gke.rst (2026-11-21)",
+        );
+        Object::new(component, &quota(namespace), origin)
+    })
+    .collect()
 }
 
-fn quota() -> ResourceQuota {
+fn quota(namespace: &str) -> ResourceQuota {
     let classes = ["system-node-critical", "system-cluster-critical"];
     // More pods than there can be: it admits them, and never holds one back.
     let pods = BTreeMap::from([("pods".to_owned(), Quantity("1G".to_owned()))]);
     ResourceQuota {
         metadata: ObjectMeta {
             name: Some("gpuc-critical-pods".to_owned()),
-            namespace: Some("gpuc-system".to_owned()),
+            namespace: Some(namespace.to_owned()),
             ..ObjectMeta::default()
         },
         spec: Some(ResourceQuotaSpec {
