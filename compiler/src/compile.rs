@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gpuc_schema::config::{DevicePlugin, DriverOwner, GpuCluster};
+use gpuc_schema::config::GpuCluster;
 
 use crate::audit::audit;
 use crate::check;
@@ -13,9 +13,9 @@ use crate::emit::emit;
 use crate::expand;
 use crate::load::Loaded;
 use crate::lock::{self, ChartPin, Lock, Pins};
-use crate::lower::lower;
+use crate::lower::{images::images, lower};
 use crate::model::{Cluster, MachineType};
-use crate::plan::{Plan, Summary};
+use crate::plan::{Plan, Release, Summary};
 use crate::resolve::{Choices, resolve};
 use crate::tree::Tree;
 
@@ -115,24 +115,13 @@ fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
     let charts = plan.releases.iter().map(|release| {
         let pin = ChartPin {
             chart: release.chart.name.to_owned(),
-            repository: release.chart.repository.to_owned(),
+            repository: release.repository.clone(),
             version: release.chart.version.to_owned(),
         };
         (release.name.clone(), pin)
     });
-    let of_charts = plan
-        .releases
-        .iter()
-        .flat_map(|release| release.chart.images);
-    let of_charts = of_charts.map(|image| (*image).to_owned());
-    let of_pools = cluster.gpu_pools().flat_map(|(pool, _)| {
-        let runtime = pool.runtime_image.as_ref();
-        let runtime = runtime.filter(|_| pool.plugin.value == DevicePlugin::Gpuc);
-        let driver = pool.driver_image.as_ref();
-        let driver = driver.filter(|_| pool.driver.value == DriverOwner::DaemonSet);
-        runtime.into_iter().chain(driver)
-    });
-    let of_pools = of_pools.map(|image| image.value.clone());
+    let of_releases = plan.releases.iter().flat_map(Release::images);
+    let of_objects = plan.objects.iter().flat_map(images);
     let picked = cluster
         .pools
         .iter()
@@ -147,7 +136,7 @@ fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
         .collect();
     Pins {
         charts: charts.collect(),
-        images: of_charts.chain(of_pools).collect(),
+        images: of_releases.chain(of_objects).collect(),
         machines,
     }
 }

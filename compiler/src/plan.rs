@@ -298,6 +298,8 @@ pub struct Release {
     pub name: String,
     /// The chart.
     pub chart: &'static crate::chart::Chart,
+    /// Where the chart is pulled from: its own repository, or the user's in front of it.
+    pub repository: String,
     /// The namespace.
     pub namespace: String,
     /// The values: gpuc's own, and the user's over them.
@@ -306,6 +308,24 @@ pub struct Release {
     pub pools: Vec<String>,
     /// The DaemonSets that it makes on the nodes of each of these pools, in its namespace.
     pub daemon_sets: Vec<String>,
+}
+
+impl Release {
+    /// Whether the chart is pulled from a registry of images.
+    pub fn is_oci(&self) -> bool {
+        self.repository.starts_with("oci://")
+    }
+
+    /// The URL of the chart itself in a registry.
+    pub fn oci_url(&self) -> String {
+        format!("{}/{}", self.repository, self.chart.name)
+    }
+
+    /// The images that it runs.
+    pub fn images(&self) -> Vec<String> {
+        let images = crate::chart::images::running(self.chart.name, &self.values);
+        images.into_iter().map(|image| image.reference).collect()
+    }
 }
 
 /// Something that is put into the cluster as one: what it needs is there before.

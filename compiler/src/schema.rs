@@ -33,7 +33,6 @@ pub struct NotCompiled {
 pub static NOT_COMPILED: &[NotCompiled] = &[
     not_compiled("teams", None),
     not_compiled("queueing", Some("kueue")),
-    not_compiled("monitoring", None),
     not_compiled("workloads", None),
     not_compiled("notebooks", None),
     not_compiled("gitops", None),

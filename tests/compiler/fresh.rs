@@ -29,6 +29,11 @@ fn the_pages_of_the_findings_are_fresh() {
 }
 
 #[test]
+fn the_pages_of_the_alerts_are_fresh() {
+    expect_file("docs/alerts.md", &gpuc::lower::monitoring::alerts_page());
+}
+
+#[test]
 fn the_reference_of_the_commands_is_fresh() {
     let commands = [
         "",

@@ -42,6 +42,45 @@ fn a_gpu_that_does_not_answer() {
     assert_eq!(shows(&node, "h100x3-one-lost", &[]), Some(3));
 }
 
+/// Three GPUs are there as configured, and the command does not end well all the same: one of them cannot be used.
+#[test]
+fn what_is_not_well_is_no_good_end() {
+    for (fault, says) in [
+        ("gpu.1.lost = 1", "it does not answer: GPU 1: "),
+        (
+            "gpu.1.recovery_action = 2",
+            "the driver wants a restart of the node",
+        ),
+        (
+            "gpu.1.remapped = 0 1 0 1",
+            "a row of its memory could not be replaced",
+        ),
+    ] {
+        let driver = FakeDriver::new(&format!("gpus = 8\ngpu.model = h100-sxm5-80gb\n{fault}"));
+        let resources = json!({"nvidia.com/gpu": 8});
+        let node = Node::new(driver.root(), &NodeSharing::Exclusive, &resources);
+        let ended = node.run(&["inspect"]);
+        assert!(ended.out.contains(says), "{}", ended.out);
+        assert!(!ended.out.contains("not as configured"), "{}", ended.out);
+        assert_eq!(ended.code, Some(3), "{fault}");
+        let ended = node.run(&["inspect", "--format=json"]);
+        let json: Value = serde_json::from_str(&ended.out).unwrap();
+        assert_eq!(json["unwell"].as_object().unwrap().len(), 1);
+        assert_eq!(ended.code, Some(3), "{fault}");
+    }
+}
+
+#[test]
+fn a_resource_of_another_size_is_no_good_end() {
+    let nowhere = Path::new("/nonexistent");
+    let resources = json!({"nvidia.com/gpu": 16});
+    let node = Node::new(nowhere, &NodeSharing::Exclusive, &resources);
+    let ended = node.run(&["inspect", "--fake", "h100x8"]);
+    let says = "not as configured:\n  8 of nvidia.com/gpu instead of 16\n";
+    assert!(ended.out.contains(says), "{}", ended.out);
+    assert_eq!(ended.code, Some(3));
+}
+
 /// Holds both formats against the committed files, and returns how the command ended.
 fn shows(node: &Node, name: &str, words: &[&str]) -> Option<i32> {
     let table = node.run(&[&["inspect"], words].concat());

@@ -3,7 +3,7 @@
 use crate::diag::{Code, Severity};
 
 /// Every finding of the audit, by id.
-pub const CODES: &[&Code] = &[&CHART_VALUE_UNREAD, &CHART_NOT_INSTALLED];
+pub const CODES: &[&Code] = &[&CHART_VALUE_UNREAD, &CHART_NOT_INSTALLED, &DIGEST_UNUSED];
 
 /// A value that a chart does not read.
 pub static CHART_VALUE_UNREAD: Code = Code {
@@ -103,5 +103,53 @@ nodePools:
 charts:
   nvidia-device-plugin:
     values: {resources: {limits: {memory: 128Mi}}}
+"#,
+};
+
+/// A digest of an image that nothing runs.
+pub static DIGEST_UNUSED: Code = Code {
+    id: "GPUC3003",
+    name: "digest-unused",
+    severity: Severity::Error,
+    summary: "`digests` names an image that nothing runs",
+    explain: "### What it checks
+
+Whether each image in `digests` is one that a chart or a manifest of the tree runs, under the name
+that it has without a mirror.
+
+### Why it matters
+
+After a chart's version moved, the digest of the old image would hold nothing, and the new image
+would be pulled without one.
+
+### What to do
+
+Write the image as `gpuc.lock.json` lists it without `mirror`, or remove the line.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+nodePools:
+  - name: system
+    machine: m7i.xlarge
+    nodes: {count: 2}
+charts: {kueue: {}}
+digests:
+  "registry.k8s.io/kueue/kueue:v0.19.1": sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+nodePools:
+  - name: system
+    machine: m7i.xlarge
+    nodes: {count: 2}
+charts: {kueue: {}}
+digests:
+  "registry.k8s.io/kueue/kueue:v0.19.2": sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 "#,
 };

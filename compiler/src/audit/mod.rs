@@ -5,6 +5,7 @@
 
 mod charts;
 pub mod codes;
+mod images;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -48,6 +49,7 @@ pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<A
     steps(&plan);
     let errors = report.count(Severity::Error);
     charts::look(&plan, cluster, report);
+    images::look(&plan, cluster, report);
     (report.count(Severity::Error) == errors).then_some(Audited { plan })
 }
 

@@ -24,7 +24,6 @@ pub static EFA_DEVICE_PLUGIN: Chart = Chart {
     crds: Crds::None,
     groups: &[],
     after: &[],
-    images: &["602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin:v0.5.20"],
     releases,
     source: "aws/eks-charts:stable/aws-efa-k8s-device-plugin/values.yaml @52396092, 2026-08-03",
 };
@@ -57,6 +56,7 @@ fn release(pool: &Pool) -> Option<Release> {
     Some(Release {
         name: name(pool),
         chart: &EFA_DEVICE_PLUGIN,
+        repository: EFA_DEVICE_PLUGIN.repository.to_owned(),
         namespace: KUBE_SYSTEM.to_owned(),
         values: Node::typed(&values(pool), origin),
         pools: vec![pool.name.value.clone()],

@@ -16,7 +16,6 @@ pub static JOBSET: Chart = Chart {
     crds: Crds::Folder,
     groups: &["jobset.x-k8s.io"],
     after: &[],
-    images: &["registry.k8s.io/jobset/jobset:v0.12.0"],
     releases,
     source: "kubernetes-sigs/jobset@v0.12.0 charts/jobset/values.yaml, 2026-11-21",
 };

@@ -19,7 +19,6 @@ pub static KUBEFLOW_TRAINER: Chart = Chart {
     crds: Crds::Templates,
     groups: &["trainer.kubeflow.org"],
     after: &[("jobset", "its jobs are JobSets")],
-    images: &["ghcr.io/kubeflow/trainer/trainer-controller-manager:v2.3.0"],
     releases,
     source: "kubeflow/trainer@v2.3.0 charts/kubeflow-trainer/values.yaml, 2026-11-21",
 };

@@ -16,7 +16,6 @@ pub static KUEUE: Chart = Chart {
     crds: Crds::Templates,
     groups: &["kueue.x-k8s.io"],
     after: &[],
-    images: &["registry.k8s.io/kueue/kueue:v0.19.2"],
     releases,
     source: "kubernetes-sigs/kueue@v0.19.2 charts/kueue/values.yaml, 2026-11-21",
 };

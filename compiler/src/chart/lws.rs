@@ -16,7 +16,6 @@ pub static LWS: Chart = Chart {
     crds: Crds::Folder,
     groups: &["leaderworkerset.x-k8s.io"],
     after: &[],
-    images: &["registry.k8s.io/lws/lws:v0.10.0"],
     releases,
     source: "kubernetes-sigs/lws@v0.10.0 charts/lws/values.yaml, 2026-11-21",
 };

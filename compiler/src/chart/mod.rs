@@ -1,15 +1,17 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
+pub(crate) mod dcgm_exporter;
 mod efa_device_plugin;
 mod gpu_operator;
 pub mod images;
 mod jobset;
 pub mod keys;
+pub(crate) mod kube_prometheus_stack;
 mod kubeflow_trainer;
 mod kueue;
 mod lws;
 mod node_feature_discovery;
-mod nvidia_device_plugin;
+pub(crate) mod nvidia_device_plugin;
 mod plugin_config;
 
 use crate::check::Checked;
@@ -19,10 +21,12 @@ use crate::node::{Node, Origin};
 use crate::plan::Release;
 use crate::source::Span;
 
+pub use dcgm_exporter::DCGM_EXPORTER;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
-pub use gpu_operator::{Exporter, GPU_OPERATOR};
+pub use gpu_operator::GPU_OPERATOR;
 pub(crate) use gpu_operator::{daemon_sets as operator_daemon_sets, objects as driver_objects};
 pub use jobset::JOBSET;
+pub use kube_prometheus_stack::KUBE_PROMETHEUS_STACK;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;
 pub use lws::LWS;
@@ -48,8 +52,6 @@ pub struct Chart {
     pub groups: &'static [&'static str],
     /// Charts that are there before it, where they are installed too, each with the reason.
     pub after: &'static [(&'static str, &'static str)],
-    /// Images that it runs at that version, with their tags.
-    pub images: &'static [&'static str],
     /// The releases of it that a cluster needs, with their values.
     pub releases: fn(&Checked<'_>) -> Vec<Release>,
     /// Where this stands.
@@ -98,6 +100,7 @@ pub static CHARTS: &[&Chart] = &[
     &EFA_DEVICE_PLUGIN,
     &GPU_OPERATOR,
     &JOBSET,
+    &KUBE_PROMETHEUS_STACK,
     &KUBEFLOW_TRAINER,
     &KUEUE,
     &LWS,
@@ -110,23 +113,12 @@ pub fn of(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name).copied()
 }
 
-impl Chart {
-    /// What helm and Argo CD call it: its name, or for a registry the whole path.
-    pub fn is_oci(&self) -> bool {
-        self.repository.starts_with("oci://")
-    }
-
-    /// The URL of the chart itself in a registry.
-    pub fn oci_url(&self) -> String {
-        format!("{}/{}", self.repository, self.name)
-    }
-}
-
 /// The one release of a chart that serves the whole cluster, called as the chart is, where something wants it.
 fn alone(chart: &'static Chart, wanted: Option<Span>, values: &serde_json::Value) -> Vec<Release> {
     let release = wanted.map(|span| Release {
         name: chart.name.to_owned(),
         chart,
+        repository: chart.repository.to_owned(),
         namespace: chart.namespace.to_owned(),
         values: Node::typed(values, Origin::rule([span], "the file asks for this chart")),
         pools: Vec::new(),

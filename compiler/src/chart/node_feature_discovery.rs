@@ -16,7 +16,6 @@ pub static NODE_FEATURE_DISCOVERY: Chart = Chart {
     crds: Crds::Folder,
     groups: &["nfd.k8s-sigs.io"],
     after: &[],
-    images: &["registry.k8s.io/nfd/node-feature-discovery:v0.19.0"],
     releases,
     source: "kubernetes-sigs/node-feature-discovery@v0.19.0 deployment/helm/node-feature-discovery/values.yaml, 2026-11-21",
 };

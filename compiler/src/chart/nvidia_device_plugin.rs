@@ -4,7 +4,7 @@
 use gpuc_schema::config::{DevicePlugin, DriverOwner};
 use serde_json::{Map, Value, json};
 
-use super::{Chart, Crds, PodSecurity, plugin_config};
+use super::{Chart, Crds, PodSecurity, affinity, plugin_config};
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::lower;
@@ -18,15 +18,17 @@ pub static NVIDIA_DEVICE_PLUGIN: Chart = Chart {
     name: "nvidia-device-plugin",
     repository: "https://nvidia.github.io/k8s-device-plugin",
     version: "0.20.0",
-    namespace: "nvidia-device-plugin",
+    namespace: NAMESPACE,
     pod_security: PodSecurity::Privileged,
     crds: Crds::None,
     groups: &[],
     after: &[],
-    images: &["nvcr.io/nvidia/k8s-device-plugin:v0.20.0"],
     releases,
     source: "NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/values.yaml, 2026-11-21",
 };
+
+/// The namespace of every release.
+const NAMESPACE: &str = "nvidia-device-plugin";
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let pools = cluster.pools_advertised_by(DevicePlugin::Nvidia);
@@ -41,11 +43,17 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
     Release {
         name: full_name(pool),
         chart: &NVIDIA_DEVICE_PLUGIN,
-        namespace: NVIDIA_DEVICE_PLUGIN.namespace.to_owned(),
+        repository: NVIDIA_DEVICE_PLUGIN.repository.to_owned(),
+        namespace: NAMESPACE.to_owned(),
         values: Node::typed(&values(cluster, pool), origin),
         pools: vec![pool.name.value.clone()],
         daemon_sets: vec![full_name(pool)],
     }
+}
+
+/// The DaemonSet that a pool's release makes, as namespace and name.
+pub(crate) fn daemon_set(pool: &Pool) -> (String, String) {
+    (NAMESPACE.to_owned(), full_name(pool))
 }
 
 fn full_name(pool: &Pool) -> String {
@@ -78,7 +86,7 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
         // The operator sends away by it whatever holds the driver, before it changes it.
         values.insert("nodeSelector".to_owned(), json!({CLIENT: "true"}));
     }
-    values.insert("affinity".to_owned(), super::affinity([pool]));
+    values.insert("affinity".to_owned(), affinity([pool]));
     values.insert("tolerations".to_owned(), json!(lower::tolerations(pool)));
     Value::Object(values)
 }

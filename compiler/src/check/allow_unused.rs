@@ -74,7 +74,7 @@ mod tests {
     fn only_unused_names_of_warnings_are_reported() {
         let config = config(
             "
-            allow: [image-floating, GPUC2014, no-such-name, pool-name-invalid]
+            allow: [floating-tags, GPUC2014, no-such-name, pool-name-invalid]
             cloud: {onPrem: {context: demo}}
             nodePools: [{name: a, hosts: [a], nodes: {count: 1}}]
             ",

@@ -17,6 +17,8 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod dashboards_without_grafana;
+mod digest_malformed;
 mod driver_image_unused;
 mod driver_missing;
 mod driver_too_new;
@@ -26,8 +28,9 @@ mod driver_version_unreadable;
 mod driver_version_unused;
 mod existing_pool_key_unused;
 mod existing_selector_unclear;
+mod exporter_without_runtime;
+pub(crate) mod floating_tags;
 mod hosts_without_need;
-mod image_floating;
 mod image_invalid;
 mod label_invalid;
 mod label_reserved;
@@ -38,6 +41,9 @@ mod machine_retired;
 mod mig_nobody_cuts;
 mod mig_on_fraction;
 mod mig_single_unequal;
+mod mirror_malformed;
+mod monitoring_name_invalid;
+mod monitoring_without_gpus;
 mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
@@ -62,7 +68,7 @@ mod runtime_image_unused;
 mod scale_from_zero;
 mod sharing_without_gpus;
 mod stack_without_gpus;
-mod syntax;
+pub(crate) mod syntax;
 mod system_pods_nowhere;
 mod tags_on_nothing;
 mod taint_duplicate;
@@ -116,7 +122,7 @@ pub static RULES: &[&Rule] = &[
     &replicas_out_of_range::RULE,
     &mig_single_unequal::RULE,
     &runtime_image_missing::RULE,
-    &image_floating::RULE,
+    &floating_tags::RULE,
     &image_invalid::RULE,
     &driver_unavailable::RULE,
     &plugin_unavailable::RULE,
@@ -145,6 +151,12 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
+    &digest_malformed::RULE,
+    &mirror_malformed::RULE,
+    &exporter_without_runtime::RULE,
+    &dashboards_without_grafana::RULE,
+    &monitoring_without_gpus::RULE,
+    &monitoring_name_invalid::RULE,
     &operator_driver_impossible::RULE,
     &operator_setting_split::RULE,
     &operator_driver_version::RULE,
@@ -211,7 +223,8 @@ mod tests {
         for file in fs::read_dir(folder).expect("the folder of the rules") {
             let path = file.expect("a file").path();
             let text = fs::read_to_string(&path).expect("a text");
-            if text.contains("\npub(super) static RULE: Rule") {
+            let is_rule = |reach| text.contains(&format!("\npub({reach}) static RULE: Rule"));
+            if is_rule("super") || is_rule("crate") {
                 let name = path.file_stem().expect("a name").to_string_lossy();
                 files.push(name.replace('_', "-"));
             }

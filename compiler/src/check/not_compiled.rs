@@ -102,7 +102,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
             let kueue = config.queueing.value == Queueing::Kueue;
             one(kueue.then_some(config.queueing.span))
         }
-        "monitoring" => one(config.monitoring.as_ref().map(|it| it.span)),
         "workloads" => one(config.workloads.first().map(|it| it.name.span)),
         "notebooks" => one(config.notebooks.as_ref().map(|it| it.span)),
         "gitops" => one(config.gitops.as_ref().map(|it| it.span)),
@@ -120,7 +119,6 @@ fn instead(facts: &Facts, path: &str) -> String {
     match path {
         "autoscaler" => one_of(autoscalers(facts)),
         "queueing" => "write `none`, and install Kueue by its own chart for now".to_owned(),
-        "monitoring" => "remove it, and scrape the metrics with what you have for now".to_owned(),
         "notebooks" => "remove it, and install JupyterHub by its own chart for now".to_owned(),
         "gitops" => "remove it, and point Flux or Argo CD at the tree yourself for now".to_owned(),
         _ => "remove it, and apply manifests of your own for it for now".to_owned(),
@@ -159,7 +157,6 @@ mod tests {
             stack: {devicePlugin: nvidia}
             nodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]
             teams: [{name: a}, {name: b}]
-            monitoring: {}
             workloads: [{name: a}]
             notebooks: {jupyterHub: {profiles: [{name: a}]}}
             gitops: {flux: {repository: r, branch: b, path: p}}
@@ -172,7 +169,6 @@ mod tests {
             .collect();
         let expected = [
             "teams",
-            "monitoring",
             "workloads",
             "notebooks",
             "gitops",

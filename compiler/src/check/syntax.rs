@@ -83,17 +83,17 @@ fn is_dns_word(word: &str) -> bool {
 
 /// The parts of an image reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Image<'a> {
+pub(crate) struct Image<'a> {
     /// Registry and repository.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// After the `:`.
-    pub(super) tag: Option<&'a str>,
+    pub(crate) tag: Option<&'a str>,
     /// After the `@`.
-    pub(super) digest: Option<&'a str>,
+    pub(crate) digest: Option<&'a str>,
 }
 
 /// Reads an image reference; the error says what is wrong.
-pub(super) fn image(text: &str) -> Result<Image<'_>, &'static str> {
+pub(crate) fn image(text: &str) -> Result<Image<'_>, &'static str> {
     let (rest, digest) = match text.split_once('@') {
         Some((rest, digest)) => (rest, Some(digest)),
         None => (text, None),

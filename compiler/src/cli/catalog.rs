@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use gpuc::chart::CHARTS;
+use gpuc::chart::{self, CHARTS};
 use gpuc::cloud::CLOUDS;
 use gpuc::cloud::machine::{Machine, Status};
 use gpuc_schema::gpu::{GpuModel, MODELS};
@@ -203,11 +203,23 @@ fn charts() -> Table {
 
 fn images() -> Table {
     let rows = CHARTS.iter().flat_map(|chart| {
-        let images = chart.images.iter();
-        images.map(move |image| json!({"image": image, "chart": chart.name}))
+        let images = chart::images::images(chart.name).iter();
+        let listed = images.map(move |image| {
+            let runs = match image.switch {
+                None => "always".to_owned(),
+                Some((path, true)) => format!("unless {}: false", path.replace('/', ".")),
+                Some((path, false)) => format!("with {}: true", path.replace('/', ".")),
+            };
+            json!({"image": image.reference(), "chart": chart.name, "runs": runs})
+        });
+        let others = chart::images::unlisted(chart.name).iter();
+        let others = others.map(move |what| {
+            json!({"image": format!("({what})"), "chart": chart.name, "runs": "see the chart inside"})
+        });
+        listed.chain(others)
     });
     Table {
-        columns: &["image", "chart"],
+        columns: &["image", "chart", "runs"],
         rows: rows.collect(),
     }
 }

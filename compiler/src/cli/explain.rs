@@ -1,10 +1,11 @@
-//! `gpuc explain`: the page of a finding, or the documentation of a key.
+//! `gpuc explain`: the page of a finding or of an alert, or the documentation of a key.
 
 use std::fmt::Write;
 
 use anyhow::Result;
 use gpuc::diag::Code;
 use gpuc::diag::words;
+use gpuc::lower::monitoring::alert_page;
 use gpuc::schema::{self, Key};
 
 use super::args::ExplainArgs;
@@ -21,6 +22,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
         .find(|code| code.id.eq_ignore_ascii_case(what) || code.name.eq_ignore_ascii_case(what));
     if let Some(code) = found {
         output::data(&page(code))?;
+        return Ok(Exit::Fine);
+    }
+    if let Some(page) = alert_page(what) {
+        output::data(&page)?;
         return Ok(Exit::Fine);
     }
     match schema::key(what) {

@@ -183,6 +183,8 @@ pub struct Facts {
     pub max_nodes: u32,
     /// The kinds of capacity it sells, by their key in the file: `onDemand`, `spot`, `reservation`, `capacityBlock`.
     pub capacities: &'static [&'static str],
+    /// Whether the cloud runs the control plane, so that nothing in the cluster can reach its parts.
+    pub managed_control_plane: bool,
     /// Whether an autoscaler knows what the nodes of an empty pool will offer, however their GPUs are shared, because
     /// gpuc writes it where the autoscaler looks. If not, it believes what the machine type says.
     pub template_resources: bool,
@@ -212,6 +214,9 @@ pub struct OsFacts {
     pub advertises: bool,
     /// How a container gets its devices from a plugin of ours.
     pub injection: Injection,
+    /// Whether an unprivileged container names the GPUs that it sees by a mount below `/var/run/nvidia-container-devices`
+    /// instead of by `NVIDIA_VISIBLE_DEVICES`.
+    pub visible_by_mount: bool,
     /// The folder on the host below which the driver is installed.
     pub driver_root: &'static str,
     /// The runtime class by which a pod gets NVIDIA's container runtime, where it is not the default one.

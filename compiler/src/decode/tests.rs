@@ -131,7 +131,7 @@ nodePools:
     check(
         text,
         &[
-            "0103 4:1: the document has no key `kubernets`; help: did you mean `kubernetes`? The keys here are `apiVersion`, `kind`, `metadata`, `base`, `allow`, `kubernetes`, `cloud`, `autoscaler`, `stack`, `nodePools`, `teams`, `queueing`, `monitoring`, `workloads`, `notebooks`, `charts` and `gitops`",
+            "0103 4:1: the document has no key `kubernets`; help: did you mean `kubernetes`? The keys here are `apiVersion`, `kind`, `metadata`, `base`, `allow`, `kubernetes`, `cloud`, `autoscaler`, `stack`, `nodePools`, `teams`, `queueing`, `monitoring`, `workloads`, `notebooks`, `charts`, `mirror`, `digests` and `gitops`",
             "0101 3:18: `metadata.name` needs text, not `7`; help: quote it: `\"7\"`",
             "0105 5:8: `cloud` can be only one of `onPrem` and `aws`; 5:9 `onPrem` is chosen here; 5:34 and `aws` here; help: keep one of them",
             "0104 6:11: `queueing` cannot be `keue`; help: did you mean `kueue`? The values are `none` and `kueue`",
@@ -155,27 +155,27 @@ fn values_of_another_type_come_with_what_to_write() {
         check(&format!("{HEAD}{POOL}{line}\n"), &[expected]);
     };
     one(
-        "monitoring: {dashboards: yes}",
+        "monitoring: {dashboards: yes, prometheus: {install: {}}}",
         "0101 8:26: `monitoring.dashboards` needs `true` or `false`, not the text `yes`; help: write `true`",
     );
     one(
-        "monitoring: {alerts: {temperatureCelsius: 0105}}",
+        "monitoring: {alerts: {temperatureCelsius: 0105}, prometheus: {install: {}}}",
         "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not `0105`; help: YAML 1.2 reads it as 105 and YAML 1.1 as 69: write `105`, or `0o105` for 69",
     );
     one(
-        "monitoring: {alerts: {temperatureCelsius: 1e2}}",
+        "monitoring: {alerts: {temperatureCelsius: 1e2}, prometheus: {install: {}}}",
         "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not `1e2`; help: write `100`",
     );
     one(
-        "monitoring: {alerts: {temperatureCelsius: 1_00}}",
+        "monitoring: {alerts: {temperatureCelsius: 1_00}, prometheus: {install: {}}}",
         "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not the text `1_00`; help: write `100`",
     );
     one(
-        "monitoring: {alerts: {temperatureCelsius: \"90\"}}",
+        "monitoring: {alerts: {temperatureCelsius: \"90\"}, prometheus: {install: {}}}",
         "0101 8:43: `monitoring.alerts.temperatureCelsius` needs a whole number, not the text `90`; help: write `90`",
     );
     one(
-        "monitoring: {alerts: [90]}",
+        "monitoring: {alerts: [90], prometheus: {install: {}}}",
         "0101 8:22: `monitoring.alerts` needs a mapping, not a list; help: write its keys without `-`",
     );
     one(
@@ -334,7 +334,7 @@ fn examples_of_the_codes_raise_them_and_fixes_mend_them() {
 #[test]
 fn fixes_mend_what_they_say() {
     let text = format!(
-        "{HEAD}queueing:\n  kueue: {{}}\nmonitoring: {{dashboards: \"on\", exporter: DCGM}}\nallow: a-b\nnodePools:\n  - {{nam: 5, nodes: {{count: \"1\"}}, stack: {{driverVersion: 580}}}}\n"
+        "{HEAD}queueing:\n  kueue: {{}}\nmonitoring: {{dashboards: \"on\", exporter: DCGM, prometheus: {{install: {{}}}}}}\nallow: a-b\nnodePools:\n  - {{nam: 5, nodes: {{count: \"1\"}}, stack: {{driverVersion: 580}}}}\n"
     );
     let (_, found, _) = run(&text);
     assert_eq!(

@@ -119,10 +119,10 @@ fn range(min: u64, max: u64) -> String {
 /// The command that installs a release.
 fn helm(release: &Release, context: &str) -> String {
     let chart = release.chart;
-    let source = match chart.repository.strip_prefix("oci://") {
-        None => format!("{} --repo {}", chart.name, chart.repository),
-        Some(path) if path.ends_with(&format!("/{}", chart.name)) => chart.repository.to_owned(),
-        Some(_) => format!("{}/{}", chart.repository.trim_end_matches('/'), chart.name),
+    let source = if release.is_oci() {
+        quote(&release.oci_url()).to_string()
+    } else {
+        format!("{} --repo {}", chart.name, quote(&release.repository))
     };
     format!(
         "helm{context} upgrade --install {} {source} --version {} \\\n  --namespace {} --create-namespace --values {}",

@@ -2,20 +2,28 @@
 
 mod device_plugin;
 mod expectations;
+pub(crate) mod images;
 pub(crate) mod inputs;
+pub mod monitoring;
 mod namespaces;
 mod node_config;
 mod releases;
 mod steps;
 mod summary;
 
-use crate::chart;
+use gpuc_schema::config::DevicePlugin;
+
+use crate::chart::{self, nvidia_device_plugin};
 use crate::check::Checked;
+use crate::model::Pool;
 use crate::plan::{Delivery, Plan};
 
 pub use node_config::node_config;
 
 pub(crate) use device_plugin::daemon_set::tolerations;
+pub(crate) use device_plugin::{
+    COMPONENT as RUNTIME_NAME, NAMESPACE as RUNTIME_NAMESPACE, POD_NAME_LABEL,
+};
 pub(crate) use node_config::{access, strategy_word};
 
 /// What to do about a cluster.
@@ -23,8 +31,10 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
     objects.extend(cluster.cloud.objects(cluster));
     objects.extend(chart::driver_objects(cluster));
+    objects.extend(monitoring::objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));
+    images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     Plan {
         cluster: cluster.name.value.clone(),
@@ -35,5 +45,17 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
         objects,
         releases,
         summary: summary::summary(cluster),
+    }
+}
+
+/// The DaemonSet of this tree that advertises a pool's GPUs, as namespace and name.
+pub(crate) fn daemon_set_of_plugin(pool: &Pool) -> Option<(String, String)> {
+    match pool.plugin.value {
+        DevicePlugin::Gpuc => {
+            let namespace = RUNTIME_NAMESPACE.to_owned();
+            Some((namespace, device_plugin::pool_name(pool)))
+        }
+        DevicePlugin::Nvidia => Some(nvidia_device_plugin::daemon_set(pool)),
+        DevicePlugin::Operator | DevicePlugin::Cloud => None,
     }
 }

@@ -6,6 +6,7 @@ use gpuc_schema::node_config::{
     MetricsConfig, MigGpu, MigSlice, NodeConfig, NodeSharing, SharePlacement,
 };
 
+use super::monitoring::runtime_measures;
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::model::{Access, Pool, Sharing};
@@ -50,7 +51,10 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
         placement: SharePlacement::default(),
         health: HealthPolicy::default(),
         labels: LabelOutput::Node,
-        metrics: MetricsConfig::default(),
+        metrics: MetricsConfig {
+            gpus: runtime_measures(cluster, pool),
+            ..MetricsConfig::default()
+        },
         startup_taint: None,
     }
 }

@@ -150,7 +150,6 @@ mod tests {
         crds: Crds::Folder,
         groups: &["example.com"],
         after: &[],
-        images: &[],
         releases: |_| Vec::new(),
         source: "",
     };
@@ -176,6 +175,7 @@ mod tests {
         Release {
             name: name.to_owned(),
             chart,
+            repository: chart.repository.to_owned(),
             namespace: namespace.to_owned(),
             values: Node::from_json(json!({})),
             pools: Vec::new(),

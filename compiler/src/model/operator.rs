@@ -106,6 +106,7 @@ impl Cluster {
             let class = self.operator_runtime_class();
             return Some(Access {
                 injection: Injection::Cdi,
+                visible_by_mount: false,
                 driver_root: DRIVER_DIR,
                 runtime_class: Some(RuntimeClass {
                     name: class,
@@ -115,6 +116,7 @@ impl Cluster {
         }
         Some(Access {
             injection: os.injection,
+            visible_by_mount: os.visible_by_mount,
             driver_root: os.driver_root,
             runtime_class: os.runtime_class,
         })
@@ -126,6 +128,8 @@ impl Cluster {
 pub struct Access {
     /// How a container gets its devices.
     pub injection: Injection,
+    /// Whether a container names its GPUs by a mount, because variables of unprivileged ones are not read.
+    pub visible_by_mount: bool,
     /// The folder on the host below which the driver is installed.
     pub driver_root: &'static str,
     /// The runtime class by which a pod gets NVIDIA's container runtime, where it is not the default one.

@@ -1,33 +1,43 @@
 //! `gpuc-runtime inspect`: what this node has and would offer.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use anyhow::Result;
 use gpuc_runtime::args::{InspectArgs, InspectFormat};
+use gpuc_runtime::config::NodeConfig;
 use gpuc_runtime::device::{self, Gpu, Inventory, Offer};
+use gpuc_runtime::health::{Health, HealthEvent, Policy};
 use gpuc_runtime::host::HostFiles;
 use gpuc_runtime::labels::labels;
-use gpuc_runtime::nvml::Nvml;
+use gpuc_runtime::nvml::{Nvml, Real};
 use gpuc_runtime::state::State;
 use serde_json::{Value, json};
 
-use super::{End, configuration, open, roots};
+use super::{End, MadeUp, configuration, roots};
 
-/// Shows it. Where the node differs from its configuration, the command is refused after showing all the same.
+/// Shows it. Where the node differs from its configuration or something is not well, the command is refused after
+/// showing all the same.
 pub(crate) fn run(args: &InspectArgs) -> Result<End> {
     let config = configuration(&args.node)?;
-    let roots = roots(&args.node, &config);
-    let driver = open(&args.node, &roots)?;
+    let mut roots = roots(&args.node, &config);
+    let made = MadeUp::new(&args.node, "", &mut roots)?;
+    let driver: Box<dyn Nvml> = match &made {
+        Some(made) => Box::new(made.fake.clone()),
+        None => Box::new(Real::open(&roots.driver)?),
+    };
     let inventory = device::discover(&*driver, &roots, None)?;
     let files = HostFiles::read(&roots, &config.driver.host_root, &inventory);
-    let differences = device::differences(&inventory, &config);
+    let mut differences = device::differences(&inventory, &config);
+    let unwell = unwell(&*driver, &inventory, &config);
     let state = State {
         offers: device::offers(&inventory, &config.sharing),
         inventory: inventory.into(),
         files: files.into(),
         config: config.into(),
-        unwell: std::collections::BTreeMap::new(),
+        unwell,
     };
+    differences.extend(resource_differences(&state));
     let text = match args.format {
         InspectFormat::Json => {
             serde_json::to_string_pretty(&as_json(&*driver, &state, &differences))? + "\n"
@@ -40,11 +50,47 @@ pub(crate) fn run(args: &InspectArgs) -> Result<End> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         written => written?,
     }
-    Ok(if differences.is_empty() {
+    Ok(if differences.is_empty() && state.unwell.is_empty() {
         End::Well
     } else {
         End::Refused
     })
+}
+
+/// Which resources are of another size than the compiler worked out.
+fn resource_differences(state: &State) -> Vec<String> {
+    let wanted = &state.config.resources;
+    let offered = |resource: &str| state.offer(resource).map_or(0, |offer| offer.shares.len());
+    let unwanted = state.offers.iter().map(|offer| &offer.resource);
+    let all: BTreeSet<&String> = wanted.keys().chain(unwanted).collect();
+    all.into_iter()
+        .filter_map(|resource| {
+            let wanted = wanted.get(resource).copied().unwrap_or(0);
+            let offered = offered(resource);
+            let differs = u32::try_from(offered) != Ok(wanted);
+            differs.then(|| format!("{offered} of {resource} instead of {wanted}"))
+        })
+        .collect()
+}
+
+/// What a daemon that starts now would find not to be well.
+fn unwell(
+    driver: &dyn Nvml,
+    inventory: &Inventory,
+    config: &NodeConfig,
+) -> BTreeMap<String, String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let (disable, enable) = (
+        variable("DP_DISABLE_HEALTHCHECKS"),
+        variable("DP_ENABLE_HEALTHCHECKS"),
+    );
+    let (policy, _) = Policy::new(&config.health, disable.as_deref(), enable.as_deref());
+    let mut health = Health::new(policy);
+    health.apply(inventory, &HealthEvent::Scanned, 0);
+    for gpu in health.due(0) {
+        health.probed(inventory, gpu, driver.condition(gpu), 0);
+    }
+    health.unwell()
 }
 
 fn as_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
@@ -70,6 +116,7 @@ fn as_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
         "links": links.collect::<Vec<_>>(),
         "offers": state.offers,
         "labels": labels(state, None),
+        "unwell": state.unwell,
         "differences": differences,
     })
 }
@@ -113,10 +160,10 @@ fn table(state: &State, differences: &[String]) -> String {
                     ]);
                 }
             }
-            Gpu::Silent { index, error, .. } => {
+            Gpu::Silent { index, .. } => {
                 rows.push([
                     index.to_string(),
-                    error.to_string(),
+                    "does not answer".into(),
                     "-".into(),
                     "-".into(),
                     "-".into(),
@@ -126,24 +173,33 @@ fn table(state: &State, differences: &[String]) -> String {
     }
     text += &aligned(&rows);
     text.push('\n');
-    let mut rows = vec![["resource", "offered", "wanted"].map(str::to_owned)];
+    let mut rows = vec![["resource", "offered", "healthy", "wanted"].map(str::to_owned)];
     let wanted = |resource: &str| state.config.resources.get(resource).copied().unwrap_or(0);
     for offer in &state.offers {
         let Offer {
             resource, shares, ..
         } = offer;
+        let healthy = shares.iter().filter(|it| state.trouble(it).is_none());
         rows.push([
             resource.clone(),
             shares.len().to_string(),
+            healthy.count().to_string(),
             wanted(resource).to_string(),
         ]);
     }
     for (resource, count) in &state.config.resources {
         if state.offer(resource).is_none() {
-            rows.push([resource.clone(), "0".to_owned(), count.to_string()]);
+            let none = "0".to_owned();
+            rows.push([resource.clone(), none.clone(), none, count.to_string()]);
         }
     }
     text += &aligned(&rows);
+    if !state.unwell.is_empty() {
+        text += "\nnot well:\n";
+        for (part, cause) in &state.unwell {
+            text += &format!("  {part}: {cause}\n");
+        }
+    }
     if !differences.is_empty() {
         text += "\nnot as configured:\n";
         for difference in differences {

@@ -5,17 +5,18 @@ mod mig;
 mod mps;
 mod serve;
 
+use std::fs;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use gpuc_runtime::args::{Cli, Command, LogFormat, MigCommand, NodeArgs};
 use gpuc_runtime::config::{self, NodeConfig};
 use gpuc_runtime::host::Roots;
+use gpuc_runtime::nvml::Real;
 use gpuc_runtime::nvml::fake::Fake;
-use gpuc_runtime::nvml::{Nvml, Real};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
@@ -99,11 +100,33 @@ fn roots(args: &NodeArgs, config: &NodeConfig) -> Roots {
     }
 }
 
-/// The driver, made up or real.
-fn open(args: &NodeArgs, roots: &Roots) -> Result<Arc<dyn Nvml>> {
-    match &args.fake {
-        Some(machine) => Ok(Arc::new(Fake::machine(machine)?)),
-        None => Ok(Arc::new(Real::open(&roots.driver)?)),
+/// A machine that is made up, with the files that it would have, in a folder of their own until this is dropped.
+struct MadeUp {
+    fake: Fake,
+    folder: PathBuf,
+}
+
+impl MadeUp {
+    /// The machine on the command line, where there is one; what the roots named before counts for nothing then.
+    fn new(args: &NodeArgs, node: &str, roots: &mut Roots) -> Result<Option<Self>> {
+        let Some(words) = &args.fake else {
+            return Ok(None);
+        };
+        let fake = Fake::machine_called(words, node)?;
+        let folder = std::env::temp_dir().join(format!("gpuc-runtime-{}", std::process::id()));
+        let made = Self { fake, folder };
+        let written = fs::create_dir_all(&made.folder)
+            .and_then(|()| made.fake.write_roots(&made.folder))
+            .with_context(|| made.folder.display().to_string());
+        *roots = written?;
+        Ok(Some(made))
+    }
+}
+
+impl Drop for MadeUp {
+    fn drop(&mut self) {
+        // What is left behind there is nobody's.
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -113,4 +136,52 @@ fn open_for_cutting(args: &NodeArgs, roots: &Roots) -> Result<Real> {
         bail!("GPUs that are made up cannot be cut: leave --fake out");
     }
     Ok(Real::open(&roots.driver)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
+    use super::end_on_panic;
+
+    /// Set where this test runs as the process that panics: names what panics there.
+    const PANICS: &str = "GPUC_TEST_PANICS";
+
+    /// How a process ends that would end well, had nothing panicked in it.
+    fn end_of(what: &str) -> Option<i32> {
+        let program = std::env::current_exe().expect("a test is a program");
+        let name = "cli::tests::a_panic_anywhere_ends_the_process";
+        let mut child = Command::new(program);
+        child.args(["--exact", name]).env(PANICS, what);
+        let ended = child.output().expect("it can be started");
+        ended.status.code()
+    }
+
+    #[test]
+    fn a_panic_anywhere_ends_the_process() {
+        let Ok(what) = std::env::var(PANICS) else {
+            assert_eq!(end_of("nothing"), Some(0));
+            for what in ["task", "question", "thread"] {
+                assert_eq!(end_of(what), Some(101), "{what}");
+            }
+            return;
+        };
+        end_on_panic();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            // As far as anybody is told who waits for nothing: no handle is asked how it went.
+            match what.as_str() {
+                "task" => drop(tokio::spawn(async { panic!("as wanted") })),
+                "question" => drop(tokio::task::spawn_blocking(|| panic!("as wanted"))),
+                "thread" => drop(std::thread::spawn(|| panic!("as wanted"))),
+                _ => {}
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        });
+        std::process::exit(0);
+    }
 }

@@ -1,16 +1,12 @@
 //! `gpuc-runtime serve`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use gpuc_runtime::args::ServeArgs;
-use gpuc_runtime::host::Roots;
-use gpuc_runtime::nvml::fake::Fake;
 use gpuc_runtime::run::{Settings, serve};
 
-use super::{End, configuration, roots};
+use super::{End, MadeUp, configuration, roots};
 
 /// How long a thread that asked the driver waits for another question: long enough for those that follow at the start.
 const KEEP_THREADS: Duration = Duration::from_millis(100);
@@ -19,17 +15,11 @@ const KEEP_THREADS: Duration = Duration::from_millis(100);
 pub(crate) fn run(args: &ServeArgs) -> Result<End> {
     let config = configuration(&args.node)?;
     let mut roots = roots(&args.node, &config);
-    let (fake, made) = match &args.node.fake {
-        Some(words) => {
-            let (fake, folder) = make_up(words, &args.node_name, &mut roots)?;
-            (Some(fake), Some(folder))
-        }
-        None => (None, None),
-    };
+    let made = MadeUp::new(&args.node, &args.node_name, &mut roots)?;
     let settings = Settings {
         config: args.node.config.clone(),
         roots,
-        fake,
+        fake: made.as_ref().map(|made| made.fake.clone()),
         device_plugins: args.device_plugins.clone(),
         pod_resources: args.pod_resources.clone(),
         node_name: args.node_name.clone(),
@@ -46,21 +36,5 @@ pub(crate) fn run(args: &ServeArgs) -> Result<End> {
     let end = runtime.block_on(serve(settings));
     // A question that the driver never answers is no reason to stay.
     runtime.shutdown_background();
-    if let Some(folder) = made {
-        // What is left behind there is nobody's.
-        let _ = fs::remove_dir_all(folder);
-    }
     end.map(|()| End::Well)
-}
-
-/// A machine that is made up, and the files that it would have, in a folder of their own.
-fn make_up(words: &str, node: &str, roots: &mut Roots) -> Result<(Fake, PathBuf)> {
-    let fake = Fake::machine_called(words, node)?;
-    let folder = std::env::temp_dir().join(format!("gpuc-runtime-{}", std::process::id()));
-    let made = |folder: &Path| {
-        fs::create_dir_all(folder)?;
-        fake.write_roots(folder)
-    };
-    *roots = made(&folder).with_context(|| folder.display().to_string())?;
-    Ok((fake, folder))
 }

@@ -1,5 +1,6 @@
 //! Loads the configuration that the compiler wrote.
 
+mod possible;
 mod watch;
 
 use std::path::Path;
@@ -19,6 +20,8 @@ pub enum ConfigError {
     Malformed(serde_json::Error),
     /// The file is of another kind or version.
     Unknown(String),
+    /// A value is none that anybody can mean.
+    Impossible(String),
 }
 
 impl fmt::Display for ConfigError {
@@ -26,6 +29,7 @@ impl fmt::Display for ConfigError {
         match self {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
             Self::Malformed(error) => write!(f, "is not a {KIND}: {error}"),
+            Self::Impossible(what) => write!(f, "cannot be used: {what}"),
             Self::Unknown(found) => write!(f, "is {found}, not {API_VERSION} {KIND}"),
         }
     }
@@ -59,7 +63,10 @@ pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
         let found = format!("{} {}", config.api_version, config.kind);
         return Err(ConfigError::Unknown(found));
     }
-    Ok(config)
+    match possible::impossible(&config) {
+        Some(what) => Err(ConfigError::Impossible(what)),
+        None => Ok(config),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::net::UnixStream;
@@ -14,7 +13,6 @@ use tokio::time::{Instant, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 
-use super::counts::ResourceCounts;
 use super::server::{Ending, Service};
 use super::socket::{Socket, Standing, file_name, is_alive};
 use super::{PluginEvent, Setup};
@@ -66,8 +64,9 @@ pub(super) struct Plugin {
     server: JoinHandle<()>,
     registration: Registration,
     silence: Silence,
-    counts: Arc<ResourceCounts>,
-    events: mpsc::Sender<PluginEvent>,
+    /// Whether it was last told that a kubelet runs that knows the plugin.
+    known: bool,
+    events: mpsc::UnboundedSender<PluginEvent>,
     news: mpsc::UnboundedSender<News>,
 }
 
@@ -100,6 +99,8 @@ struct Silence {
     until: Option<Instant>,
     /// How long the next one may be.
     next: Duration,
+    /// Whether nobody listens at the kubelet's socket either.
+    dead: bool,
 }
 
 impl Silence {
@@ -108,6 +109,7 @@ impl Silence {
             life,
             until: None,
             next: FIRST_SILENCE,
+            dead: false,
         }
     }
 }
@@ -120,14 +122,12 @@ impl Plugin {
         setup: &Setup,
         news: mpsc::UnboundedSender<News>,
     ) -> Self {
-        let counts = setup.counts.resource(resource);
         let (ending, ended) = watch::channel(Ending::No);
         let (listening, listeners) = watch::channel(0);
         let service = Service {
             resource: resource.into(),
             state: setup.state.clone(),
             answers: Arc::clone(&setup.answers),
-            counts: Arc::clone(&counts),
             ending: ended.clone(),
             listeners: listening,
         };
@@ -146,7 +146,7 @@ impl Plugin {
             server,
             registration: Registration::None,
             silence: Silence::in_life(0),
-            counts,
+            known: false,
             events: setup.events.clone(),
             news,
         }
@@ -169,10 +169,21 @@ impl Plugin {
                 again = again.or(self.silence.until);
             }
         }
-        self.counts.bound.store(bound, Ordering::Relaxed);
-        let registered = matches!(self.registration, Registration::Done(_));
-        self.counts.registered.store(registered, Ordering::Relaxed);
+        self.tell_whether_known();
         again
+    }
+
+    /// A kubelet that was killed leaves its socket and hears nothing any more.
+    fn tell_whether_known(&mut self) {
+        let registered = matches!(self.registration, Registration::Done(_));
+        let known = registered && !self.silence.dead;
+        if known != self.known {
+            self.known = known;
+            self.tell(PluginEvent::Known {
+                resource: self.resource.clone(),
+                known,
+            });
+        }
     }
 
     async fn settle_place(&mut self, folder: Folder) -> Option<Instant> {
@@ -273,6 +284,7 @@ impl Plugin {
         let done = matches!(self.registration, Registration::Done(_));
         if *self.listeners.borrow() > 0 || !done {
             self.silence.until = None;
+            self.silence.dead = false;
             return;
         }
         if Instant::now() < until {
@@ -281,6 +293,7 @@ impl Plugin {
         self.silence.next = (self.silence.next * 2).min(LONGEST_SILENCE);
         if !is_alive(&self.folder.join(SOCKET)).await {
             // It is dead and left its socket; the next one makes its own.
+            self.silence.dead = true;
             self.silence.until = Some(Instant::now() + self.silence.next);
             return;
         }
@@ -293,6 +306,7 @@ impl Plugin {
         });
         self.registration = Registration::None;
         self.silence.until = None;
+        self.silence.dead = false;
     }
 
     /// A task has something to tell; `settle` does what follows from it.
@@ -308,15 +322,11 @@ impl Plugin {
                 match attempt {
                     Attempt::Registered => {
                         tracing::info!(resource, "registered");
-                        self.counts.registrations.fetch_add(1, Ordering::Relaxed);
                         self.registration = Registration::Done(life);
                         self.tell(PluginEvent::Registered { resource, life });
                     }
                     Attempt::Refused(why) => {
                         tracing::warn!(resource, "the kubelet does not register it: {why}");
-                        self.counts
-                            .registration_errors
-                            .fetch_add(1, Ordering::Relaxed);
                         self.tell(PluginEvent::NotRegistered { resource, why });
                     }
                 }
@@ -350,8 +360,6 @@ impl Plugin {
     }
 
     fn end(self, ending: Ending) -> JoinHandle<()> {
-        self.counts.bound.store(false, Ordering::Relaxed);
-        self.counts.registered.store(false, Ordering::Relaxed);
         drop(self.registration);
         drop(self.place);
         self.ending.send_replace(ending);
@@ -360,8 +368,8 @@ impl Plugin {
     }
 
     fn tell(&self, event: PluginEvent) {
-        // Nobody waits for whoever listens.
-        let _ = self.events.try_send(event);
+        // Who no longer listens does not want to know.
+        let _ = self.events.send(event);
     }
 }
 

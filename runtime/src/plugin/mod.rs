@@ -15,7 +15,6 @@
 //! The kubelet must be 1.26 or later: earlier ones sent the socket's path as `:authority`, which is none by RFC 3986,
 //! and HTTP/2 libraries that check it refuse the request (kubernetes/kubernetes#112597).
 
-mod counts;
 mod life;
 mod server;
 mod socket;
@@ -34,7 +33,6 @@ use crate::device::Offer;
 use crate::kubelet::watch::FolderWatch;
 use crate::state::State;
 
-pub use counts::{BOUNDS, Counts, Latency, ResourceCounts};
 pub use server::{HEALTHY, UNHEALTHY, list};
 pub use socket::file_name;
 
@@ -112,6 +110,13 @@ pub enum PluginEvent {
         /// The resource.
         resource: String,
     },
+    /// Whether the kubelet knows the resource changed: it was told, or it is gone.
+    Known {
+        /// The resource.
+        resource: String,
+        /// Whether a kubelet runs that knows it.
+        known: bool,
+    },
     /// The node no longer has the resource.
     Closed {
         /// The resource.
@@ -127,10 +132,9 @@ pub struct Setup {
     pub state: watch::Receiver<Arc<State>>,
     /// What decides who gets what.
     pub answers: Arc<dyn Answers>,
-    /// Hears what happens. Nobody waits for it: what it has no room for is dropped.
-    pub events: mpsc::Sender<PluginEvent>,
-    /// What is counted.
-    pub counts: Arc<Counts>,
+    /// Hears what happens, all of it: counters and readiness are made of that. Nobody waits for it. It is short, for
+    /// one task fills it, a few words for each thing that happens, and whoever empties it is woken by each.
+    pub events: mpsc::UnboundedSender<PluginEvent>,
 }
 
 /// The plugins of a node. Dropping this ends them and removes their sockets as soon as the runtime gets to it; `stop`
@@ -217,7 +221,7 @@ impl Set {
             tracing::info!(resource, "the node no longer has it");
             plugin.close();
             // A plugin that nobody hears of is no reason to stop.
-            let _ = self.setup.events.try_send(PluginEvent::Closed { resource });
+            let _ = self.setup.events.send(PluginEvent::Closed { resource });
         }
         for offer in &state.offers {
             if !self.plugins.contains_key(&offer.resource) {

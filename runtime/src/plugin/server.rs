@@ -2,15 +2,12 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use tokio::sync::{mpsc, watch};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-use super::counts::ResourceCounts;
 use super::{Answers, Refused};
 use crate::allocate::Grant;
 use crate::device::{Offer, Share};
@@ -51,7 +48,6 @@ pub(super) struct Service {
     pub(super) resource: Arc<str>,
     pub(super) state: watch::Receiver<Arc<State>>,
     pub(super) answers: Arc<dyn Answers>,
-    pub(super) counts: Arc<ResourceCounts>,
     pub(super) ending: watch::Receiver<Ending>,
     /// How many listen to the list.
     pub(super) listeners: watch::Sender<usize>,
@@ -109,7 +105,6 @@ impl DevicePlugin for Service {
         &self,
         request: Request<PreferredAllocationRequest>,
     ) -> Result<Response<PreferredAllocationResponse>, Status> {
-        let start = Instant::now();
         let state = self.state();
         let offer = self.offer(&state)?;
         let requests = request.into_inner().container_requests.into_iter();
@@ -124,7 +119,6 @@ impl DevicePlugin for Service {
                 ),
             })
             .collect();
-        self.counts.preferred.observe(start.elapsed());
         Ok(Response::new(PreferredAllocationResponse {
             container_responses,
         }))
@@ -134,13 +128,8 @@ impl DevicePlugin for Service {
         &self,
         request: Request<AllocateRequest>,
     ) -> Result<Response<AllocateResponse>, Status> {
-        let start = Instant::now();
         let answer = self.grant(&request.into_inner());
-        self.counts.allocate.observe(start.elapsed());
         if let Err(status) = &answer {
-            self.counts
-                .allocate_refusals
-                .fetch_add(1, Ordering::Relaxed);
             tracing::warn!(
                 resource = &*self.resource,
                 "an allocation was refused: {}",
@@ -223,19 +212,16 @@ struct Listener {
     resource: Arc<str>,
     state: watch::Receiver<Arc<State>>,
     ending: watch::Receiver<Ending>,
-    counts: Arc<ResourceCounts>,
     listeners: watch::Sender<usize>,
 }
 
 impl Listener {
     fn new(service: &Service) -> Self {
         service.listeners.send_modify(|listeners| *listeners += 1);
-        service.counts.listeners.fetch_add(1, Ordering::Relaxed);
         Self {
             resource: Arc::clone(&service.resource),
             state: service.state.clone(),
             ending: service.ending.clone(),
-            counts: Arc::clone(&service.counts),
             listeners: service.listeners.clone(),
         }
     }
@@ -261,7 +247,6 @@ impl Listener {
                 drop(room);
             } else {
                 told = Some(devices.clone());
-                self.counts.lists.fetch_add(1, Ordering::Relaxed);
                 room.send(Ok(ListAndWatchResponse { devices }));
             }
             if ending == Ending::ResourceGone {
@@ -278,7 +263,6 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.counts.listeners.fetch_sub(1, Ordering::Relaxed);
         self.listeners.send_modify(|listeners| *listeners -= 1);
     }
 }

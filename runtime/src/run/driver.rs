@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use gpuc_schema::node_config::DeviceInjection;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tracing::error;
 
 use super::Event;
 use crate::cdi;
@@ -69,17 +68,18 @@ impl Opener {
         });
     }
 
-    /// Writes the CDI specs of a state, where containers get their devices by them.
-    pub(super) fn write_specs(&self, state: &State) {
+    /// Writes the CDI specs of a state, where containers get their devices by them. What keeps it from that comes back
+    /// in words.
+    pub(super) fn write_specs(&self, state: &State) -> Result<(), String> {
         let DeviceInjection::Cdi { spec_dir, .. } = &state.config.devices else {
-            return;
+            return Ok(());
         };
         let version = &state.inventory.driver.version;
         let files = DriverFiles::read(&self.roots.driver, version);
         let specs = cdi::specs(&state.config, &state.inventory, &state.files, &files);
-        if let Err(error) = cdi_file::write(&PathBuf::from(spec_dir), &specs) {
-            error!("the CDI specs cannot be written to {spec_dir}: {error}");
-        }
+        cdi_file::write(&PathBuf::from(spec_dir), &specs)
+            .map(drop)
+            .map_err(|error| format!("the CDI specs cannot be written to {spec_dir}: {error}"))
     }
 }
 

@@ -46,6 +46,12 @@ const LOST_AFTER: u32 = 3;
 /// How often it is looked whether the control daemon of the Multi-Process Service answers.
 const MPS_LOOK: Duration = Duration::from_millis(500);
 
+/// How soon CDI specs that could not be written are tried again.
+const SPECS_AGAIN: Duration = Duration::from_secs(5);
+
+/// How many events from before the first reading are kept one by one; beyond that, one of each.
+const EARLY: usize = 256;
+
 /// Where reports of the daemon go: to metrics, to the node object, to whoever tests it.
 pub struct Outlets {
     /// What is known of the GPUs.
@@ -146,7 +152,7 @@ impl Daemon {
             let due = self.next_due();
             let event = tokio::select! {
                 event = events.recv() => event,
-                () = until(due) => continue,
+                () = world::until(due) => continue,
             };
             match event {
                 Some(Event::Shutdown(why)) => {
@@ -166,7 +172,10 @@ impl Daemon {
             Event::Scanned(Ok((inventory, files))) => self.scanned(inventory, files),
             Event::Scanned(Err(error)) => self.not_scanned(&error),
             Event::Watch(report @ WatchReport::Event(_)) if self.status.scans == 0 => {
-                self.early.push(report);
+                // A storm of one error while the driver hangs is told once; others are not lost for it.
+                if self.early.len() < EARLY || !self.early.contains(&report) {
+                    self.early.push(report);
+                }
             }
             Event::Watch(report) => self.watched(report),
             Event::Probed(gpu, answer) => {
@@ -323,18 +332,7 @@ impl Daemon {
             }
             _ => {}
         }
-        let registered = &mut self.status.registered;
-        let changed = match event {
-            PluginEvent::Registered { resource, .. } => registered.insert(resource),
-            PluginEvent::NotRegistered { resource, .. }
-            | PluginEvent::GivenUp { resource }
-            | PluginEvent::NotBound { resource, .. }
-            | PluginEvent::Closed { resource } => registered.remove(&resource),
-            PluginEvent::Bound { .. }
-            | PluginEvent::SocketLost { .. }
-            | PluginEvent::SocketTaken { .. } => false,
-        };
-        if changed {
+        if self.status.heard(event) {
             self.tell_status();
         }
     }
@@ -375,7 +373,7 @@ impl Daemon {
                 unwell.entry(gpu.id()).or_insert_with(|| trouble.clone());
             }
         }
-        let state = State {
+        let mut state = State {
             offers: device::offers(&self.inventory, &self.config.sharing),
             config: Arc::clone(&self.config),
             inventory: Arc::clone(&self.inventory),
@@ -383,7 +381,16 @@ impl Daemon {
             unwell,
         };
         // A container that is told of a device must find it in the spec, though others may have removed that.
-        self.opener.write_specs(&state);
+        if let Err(trouble) = self.opener.write_specs(&state) {
+            error!("{trouble}");
+            // No container could start with what it would be told of.
+            for gpu in &state.inventory.gpus {
+                let unwell = state.unwell.entry(gpu.id());
+                unwell.or_insert_with(|| trouble.clone());
+            }
+            let soon = Instant::now() + SPECS_AGAIN;
+            self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
+        }
         if state != **self.outlets.state.borrow() {
             self.outlets.state.send_replace(Arc::new(state));
         }
@@ -487,11 +494,4 @@ fn policy(config: &NodeConfig, (disable, enable): &(Option<String>, Option<Strin
         warn!("`{word}` in DP_DISABLE_HEALTHCHECKS or DP_ENABLE_HEALTHCHECKS is no XID");
     }
     policy
-}
-
-async fn until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::plugin::PluginEvent;
+
 /// What becomes known of the daemon itself, for probes and metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
@@ -9,7 +11,7 @@ pub struct Status {
     pub driver_trouble: Option<String>,
     /// Why the last configuration was not taken; nothing where it was.
     pub config_trouble: Option<String>,
-    /// The resources that the kubelet knows.
+    /// The resources that the kubelet knows which runs now.
     pub registered: BTreeSet<String>,
     /// How often the GPUs were read.
     pub scans: u64,
@@ -17,4 +19,26 @@ pub struct Status {
     pub failed_scans: u64,
     /// What differs from the configuration: cards, slices.
     pub differences: Vec<String>,
+}
+
+impl Status {
+    /// Something happened between a plugin and the kubelet. Answers whether that is news.
+    pub(super) fn heard(&mut self, event: PluginEvent) -> bool {
+        match event {
+            PluginEvent::Known {
+                resource,
+                known: true,
+            } => self.registered.insert(resource),
+            PluginEvent::Known { resource, .. } | PluginEvent::Closed { resource } => {
+                self.registered.remove(&resource)
+            }
+            PluginEvent::Registered { .. }
+            | PluginEvent::NotRegistered { .. }
+            | PluginEvent::GivenUp { .. }
+            | PluginEvent::NotBound { .. }
+            | PluginEvent::Bound { .. }
+            | PluginEvent::SocketLost { .. }
+            | PluginEvent::SocketTaken { .. } => false,
+        }
+    }
 }

@@ -49,7 +49,7 @@ impl Vitals for Pulse {
             Ok(())
         } else {
             Err(format!(
-                "the kubelet does not know of {} yet",
+                "the kubelet does not know of {}: it is away, or was not told yet",
                 missing.join(", ")
             ))
         }

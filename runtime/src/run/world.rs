@@ -10,6 +10,8 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::desk::Desk;
@@ -20,8 +22,9 @@ use crate::host::Roots;
 use crate::kubelet::pod_resources;
 use crate::metrics::{Exporter, Plugin, PodDevices, Sources as Measured, http, sampler};
 use crate::nvml::{Late, fake::Fake};
-use crate::plugin::{Counts, Plugins, Setup};
+use crate::plugin::{Plugins, Setup};
 use crate::publish::{OwnNode, Sources, follow};
+use crate::state::State;
 
 /// How long to wait before a port that is taken is tried again.
 const PORT_AGAIN: Duration = Duration::from_secs(5);
@@ -52,7 +55,6 @@ pub async fn serve(settings: Settings) -> Result<()> {
     let name = settings.config.display().to_string();
     let text = config::read(&settings.config).with_context(|| name.clone())?;
     let first = config::parse(&text).with_context(|| name)?;
-    let port = SocketAddr::new(settings.listen, first.metrics.port);
     let (events, happened) = mpsc::unbounded_channel();
     let (state_sender, state) = watch::channel(Daemon::nothing(&first));
     let (status_sender, status) = watch::channel(Status::default());
@@ -62,7 +64,7 @@ pub async fn serve(settings: Settings) -> Result<()> {
     let driver = Late::default();
 
     signals(&events)?;
-    let (plugin_events, mut plugins_said) = mpsc::channel(64);
+    let (plugin_events, mut plugins_said) = mpsc::unbounded_channel();
     let plugins = Plugins::start(Setup {
         folder: settings.device_plugins.clone(),
         state: state.clone(),
@@ -70,7 +72,6 @@ pub async fn serve(settings: Settings) -> Result<()> {
             metrics: metrics.clone(),
         }),
         events: plugin_events,
-        counts: Arc::new(Counts::default()),
     });
     let heard = events.clone();
     tokio::spawn(async move {
@@ -106,7 +107,12 @@ pub async fn serve(settings: Settings) -> Result<()> {
         state: state.clone(),
         status: status.clone(),
     };
-    tokio::spawn(answer_http(port, Arc::new(exporter), Arc::new(vitals)));
+    tokio::spawn(answer_http(
+        settings.listen,
+        state.clone(),
+        Arc::new(exporter),
+        Arc::new(vitals),
+    ));
     let name = settings.node_name.clone();
     let sources = Sources {
         state,
@@ -168,20 +174,51 @@ fn pods(
     })
 }
 
-/// Answers Prometheus and probes. A port that is taken is waited for: GPUs are served without it.
-async fn answer_http(port: SocketAddr, exporter: Arc<Exporter>, vitals: Arc<Pulse>) {
+/// Answers Prometheus and probes, at the port of the configuration of the moment. A port that is taken is waited for:
+/// GPUs are served without it, and the port before, where there was one, is answered until then.
+async fn answer_http(
+    address: IpAddr,
+    mut state: watch::Receiver<Arc<State>>,
+    exporter: Arc<Exporter>,
+    vitals: Arc<dyn http::Vitals>,
+) {
+    // Dropping the set ends what is in it; answers that are being given are tasks of their own.
+    let mut servers = JoinSet::new();
+    let mut serving: Option<SocketAddr> = None;
+    // What was last tried in vain, and when to try it again.
+    let mut refused: Option<(SocketAddr, Instant)> = None;
     loop {
-        match TcpListener::bind(port).await {
-            Ok(listener) => {
-                info!("metrics and probes at {port}");
-                let vitals: Arc<dyn http::Vitals> = vitals;
-                http::serve(listener, exporter, vitals, http::Limits::default()).await;
-                return;
+        let port = state.borrow_and_update().config.metrics.port;
+        let wanted = SocketAddr::new(address, port);
+        refused = refused.filter(|(tried, at)| *tried == wanted && *at > Instant::now());
+        if serving != Some(wanted) && refused.is_none() {
+            match TcpListener::bind(wanted).await {
+                Ok(listener) => {
+                    info!("metrics and probes at {wanted}");
+                    servers.abort_all();
+                    let (exporter, vitals) = (Arc::clone(&exporter), Arc::clone(&vitals));
+                    servers.spawn(http::serve(
+                        listener,
+                        exporter,
+                        vitals,
+                        http::Limits::default(),
+                    ));
+                    serving = Some(wanted);
+                }
+                Err(error) => {
+                    match serving {
+                        None => warn!("no metrics and no probes at {wanted}: {error}"),
+                        Some(old) => warn!("metrics and probes stay at {old}: {wanted}: {error}"),
+                    }
+                    refused = Some((wanted, Instant::now() + PORT_AGAIN));
+                }
             }
-            Err(error) => {
-                warn!("no metrics and no probes at {port}: {error}");
-                tokio::time::sleep(PORT_AGAIN).await;
-            }
+        }
+        tokio::select! {
+            changed = state.changed() => if changed.is_err() { return },
+            () = until(refused.map(|(_, at)| at)) => {}
+            // One that was ended is forgotten.
+            Some(_) = servers.join_next() => {}
         }
     }
 }
@@ -212,4 +249,12 @@ fn signals(events: &UnboundedSender<Event>) -> Result<()> {
         }
     });
     Ok(())
+}
+
+/// Waits until something is due; for ever where nothing is.
+pub(super) async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
 }

@@ -4,10 +4,12 @@
 //! `gpuc explain nodePools.sharing` prints. Every leaf that a diagnostic may point at is [`Spanned`]. There is no
 //! `flatten`, `untagged` or internally tagged type: serde buffers those, and the places are lost.
 
+mod alert_name;
 mod charts;
 mod cloud;
 mod fragment;
 mod gitops;
+mod mirror;
 mod monitoring;
 mod notebooks;
 mod pool;
@@ -23,10 +25,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use alert_name::AlertName;
 pub use charts::*;
 pub use cloud::*;
 pub use fragment::Fragment;
 pub use gitops::*;
+pub use mirror::*;
 pub use monitoring::*;
 pub use notebooks::*;
 pub use pool::*;
@@ -100,6 +104,15 @@ pub struct GpuCluster {
     /// Helm charts by name: those to install beside what the rest asks for, and values of your own for any of them.
     #[serde(default, skip_serializing_if = "Charts::is_empty")]
     pub charts: Charts,
+    /// Registries of your own to pull charts and images from.
+    #[serde(default, skip_serializing_if = "Mirror::is_empty")]
+    pub mirror: Mirror,
+    /// What images must be, by their names with their tags as `gpuc catalog images` has them: a digest, `sha256:` and
+    /// 64 hexadecimal digits. It is put behind the tag wherever the image is named.
+    #[serde(default, skip_serializing_if = "TextMap::is_empty")]
+    #[schemars(extend("examples" = [{"registry.k8s.io/kueue/kueue:v0.19.2":
+        "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}]))]
+    pub digests: TextMap,
     /// What brings the generated tree to the cluster. Without it, `install.sh` does, with helm and kubectl.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gitops: Option<Spanned<Gitops>>,

@@ -28,11 +28,14 @@ pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
     texts.stack(&config.stack);
     texts.pools(config);
     texts.teams(config);
-    if let Some(Prometheus::Existing(existing)) = (config.monitoring.as_ref())
-        .and_then(|monitoring| monitoring.prometheus.as_ref())
-        .map(|prometheus| &prometheus.value)
-    {
-        texts.one(&existing.release);
+    match (config.monitoring.as_ref()).map(|monitoring| &monitoring.prometheus.value) {
+        Some(Prometheus::Existing(existing)) => texts.one(&existing.release),
+        Some(Prometheus::Install(install)) => {
+            let storage = install.storage.as_ref();
+            texts.some(storage.and_then(|storage| storage.class.as_ref()));
+            texts.some(install.grafana.as_ref().map(|it| &it.admin_secret));
+        }
+        None => {}
     }
     texts.workloads(config);
     if let Some(Notebooks::JupyterHub(hub)) = config.notebooks.as_ref().map(|it| &it.value) {
@@ -42,6 +45,9 @@ pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
             texts.some(&profile.profile);
         }
     }
+    texts.some(&config.mirror.images);
+    texts.some(&config.mirror.charts);
+    texts.map(&config.digests);
     for (_, settings) in config.charts.written() {
         let values = &settings.values;
         let mut add = |written, span| {

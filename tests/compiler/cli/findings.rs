@@ -13,7 +13,7 @@ fn warned() -> String {
     // A template's image is in nobody's registry.
     gpuc::codes()
         .into_iter()
-        .find(|code| code.name == "image-floating")
+        .find(|code| code.name == "floating-tags")
         .unwrap()
         .bad
         .to_owned()
@@ -58,8 +58,8 @@ fn a_warning_can_be_denied_by_name_by_code_and_with_all() {
     place.run(&["check"]).ends_with(0);
     let code = gpuc::codes()
         .into_iter()
-        .find(|code| code.name == "image-floating");
-    for word in ["image-floating", code.unwrap().id, "warnings"] {
+        .find(|code| code.name == "floating-tags");
+    for word in ["floating-tags", code.unwrap().id, "warnings"] {
         let ran = place.run(&["check", "--deny", word]).ends_with(2);
         assert!(ran.stdout.starts_with("error[GPUC"), "{}", ran.stdout);
     }

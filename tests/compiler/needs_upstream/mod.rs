@@ -3,6 +3,7 @@
 mod catalog;
 mod eksctl;
 mod helm;
+mod helm_images;
 mod helm_keys;
 mod kubernetes;
 mod mutability;

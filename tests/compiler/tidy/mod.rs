@@ -53,7 +53,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         "lower",
         &["chart", "check", "cloud", "model", "node", "plan", "source"],
     ),
-    ("audit", &["chart", "check", "diag", "plan", "source"]),
+    (
+        "audit",
+        &["chart", "check", "diag", "lower", "plan", "source"],
+    ),
     (
         "emit",
         &["audit", "node", "plan", "shell", "tree", "yaml", "lock"],

@@ -85,6 +85,33 @@ async fn a_new_name_moves_the_shares_to_another_resource() {
     node.is_ready().await;
 }
 
+/// Another port is answered without a restart, and the one before until then, so that no probe goes astray.
+#[tokio::test]
+async fn another_port_for_metrics_is_taken() {
+    let mut node = Node::running(H100).await;
+    let old = node.address;
+    let taker = std::net::TcpListener::bind((old.ip(), 0)).unwrap();
+    let new = taker.local_addr().unwrap();
+    node.config["metrics"]["port"] = json!(new.port());
+    node.configure();
+    node.says("metrics and probes stay at").await;
+    node.is_ready().await;
+    drop(taker);
+    node.address = new;
+    node.is_ready().await;
+    node.address = old;
+    assert_eq!(node.get("/healthz").await, None);
+    // And back again, with nobody in the way.
+    node.config["metrics"]["port"] = json!(old.port());
+    node.configure();
+    node.is_ready().await;
+    node.address = new;
+    let begin = std::time::Instant::now();
+    while node.get("/healthz").await.is_some() {
+        assert!(begin.elapsed() < std::time::Duration::from_secs(5));
+    }
+}
+
 /// The kubelet moves a link from one folder to the next when a ConfigMap changes.
 #[tokio::test]
 async fn a_config_map_that_changes_is_taken() {

@@ -166,6 +166,27 @@ async fn an_error_before_the_gpus_are_known_is_not_lost() {
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
 }
 
+/// A driver that storms before it tells what GPUs there are fills no memory, and hides no other error.
+#[tokio::test]
+async fn a_storm_before_the_gpus_are_known_is_kept_in_bounds() {
+    let mut node = Node::new(H100);
+    node.driver.set("gpu.recovery_action", "none");
+    node.driver.set("latency_us.nvmlDeviceGetName", "500000");
+    node.kubelet.start().await;
+    node.start();
+    node.listens().await;
+    for _ in 0..400 {
+        node.driver.event("3 xid 31");
+    }
+    node.driver.event("3 xid 79");
+    let seen = node.offers(GPU, 8, 7).await;
+    assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
+    let storm = [("gpu", "GPU-3"), ("xid", "31")];
+    let counted = node.metrics().await;
+    let counted = counted.with("gpuc_xid_errors_total", &storm)[0];
+    assert!((256.0..400.0).contains(&counted), "{counted}");
+}
+
 #[tokio::test]
 async fn whether_anybody_watches_is_told() {
     let mut node = Node::running(H100).await;

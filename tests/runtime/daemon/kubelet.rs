@@ -42,6 +42,30 @@ async fn a_kubelet_that_wipes_its_folder_is_met_again() {
     );
 }
 
+/// Ready is what the kubelet knows that runs now: one that is gone, with or without its socket, knows nothing.
+#[tokio::test]
+async fn a_node_is_not_ready_while_its_kubelet_is_away() {
+    let mut node = Node::running(H100).await;
+    // The first is stopped and takes its socket along; the second is killed and leaves it.
+    for takes_its_socket in [true, false] {
+        if takes_its_socket {
+            node.kubelet.stop().await;
+        } else {
+            node.kubelet.kill().await;
+        }
+        node.answers("/readyz", 503, "it is away").await;
+        node.answers("/healthz", 200, "ok").await;
+        node.kubelet.start().await;
+        node.kubelet.met(GPU).await;
+        node.is_ready().await;
+    }
+    let metrics = node.metrics().await;
+    assert_eq!(
+        metrics.with("gpuc_registrations_total", &[("resource", GPU)]),
+        [3.0]
+    );
+}
+
 fn cdi(node: &mut Node) {
     let folder = node.path("cdi");
     node.config["devices"] = json!({"cdi": {"specDir": folder}});
@@ -83,6 +107,23 @@ async fn specs_are_written_before_anything_is_offered() {
         .map(|it| it.name.as_str())
         .collect();
     assert_eq!(names, ["k8s.device-plugin.nvidia.com/gpu=GPU-3"]);
+}
+
+/// A GPU whose spec cannot be written would let no container start: it is not handed out until it can be.
+#[tokio::test]
+async fn a_folder_that_takes_no_spec_keeps_gpus_from_being_handed_out() {
+    let mut node = Node::new(H100);
+    cdi(&mut node);
+    // A file where the folder ought to be: root may write to any folder.
+    fs::write(node.path("cdi"), "").unwrap();
+    node.kubelet.start().await;
+    node.start();
+    node.offers(GPU, 8, 0).await;
+    let refused = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
+    assert!(refused.message().contains("cannot be written"), "{refused}");
+    fs::remove_file(node.path("cdi")).unwrap();
+    node.offers(GPU, 8, 8).await;
+    node.allocate(GPU, &["GPU-3"]).await.unwrap();
 }
 
 /// The folder of specs is emptied by a start of the node's container runtime, or by hand.

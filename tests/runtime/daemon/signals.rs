@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::{GPU, H100, Node, settle};
 
 fn sockets(node: &Node) -> Vec<String> {
@@ -99,6 +101,23 @@ async fn a_daemon_that_was_killed_is_followed_by_one_that_knows_what_is_ill() {
     node.start();
     let seen = node.offers(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
+}
+
+/// Only the driver is asked: what it does not report any more is over with the daemon that saw it.
+#[tokio::test]
+async fn a_daemon_that_was_killed_is_followed_by_one_that_believes_the_driver() {
+    let mut node = Node::new(H100);
+    node.config["health"] = json!({"watch": true});
+    node.configure();
+    node.meet().await;
+    node.listens().await;
+    node.driver.event("3 xid 94");
+    node.offers(GPU, 8, 7).await;
+    node.signal("KILL");
+    node.end().await;
+    node.offers(GPU, 8, 0).await;
+    node.start();
+    node.offers(GPU, 8, 8).await;
 }
 
 /// Whoever collects the log may end before the daemon does.

@@ -60,10 +60,6 @@ async fn refusals_name_the_devices() {
     let refused = plugin.allocate(allocate(&["gpu-3"])).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
     assert!(refused.message().contains("gpu-3"), "{refused}");
-    let counts = node.counts.resource(GPU);
-    let refusals = &counts.allocate_refusals;
-    assert_eq!(refusals.load(std::sync::atomic::Ordering::Relaxed), 2);
-    assert_eq!(counts.allocate.count(), 2);
 }
 
 #[tokio::test]
@@ -134,5 +130,4 @@ async fn eight_callers_at_once_are_all_answered() {
         });
     }
     callers.join_all().await;
-    assert_eq!(node.counts.resource(GPU).allocate.count(), 1_600);
 }

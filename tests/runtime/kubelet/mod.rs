@@ -16,7 +16,7 @@ use gpuc_runtime::allocate::Grant;
 use gpuc_runtime::device::{Gpu, Inventory, Offer, Share, Topology};
 use gpuc_runtime::host::HostFiles;
 use gpuc_runtime::nvml::{DriverInfo, NvmlError, NvmlErrorKind};
-use gpuc_runtime::plugin::{Answers, Counts, PluginEvent, Plugins, Refused, Setup};
+use gpuc_runtime::plugin::{Answers, PluginEvent, Plugins, Refused, Setup};
 use gpuc_runtime::state::State;
 use tokio::sync::{mpsc, watch};
 
@@ -31,8 +31,7 @@ struct Node {
     kubelet: Kubelet,
     state: watch::Sender<Arc<State>>,
     plugins: Plugins,
-    events: mpsc::Receiver<PluginEvent>,
-    counts: Arc<Counts>,
+    events: mpsc::UnboundedReceiver<PluginEvent>,
     above: tempfile::TempDir,
 }
 
@@ -49,14 +48,12 @@ impl Node {
         let above = tempfile::tempdir().unwrap();
         let folder = above.path().join("device-plugins");
         let (state, receiver) = watch::channel(Arc::new(state(vec![offer(GPU, 8)])));
-        let counts = Arc::new(Counts::default());
-        let (sender, events) = mpsc::channel(10_000);
+        let (sender, events) = mpsc::unbounded_channel();
         let plugins = Plugins::start(Setup {
             folder: folder.clone(),
             state: receiver,
             answers: Arc::new(Obedient),
             events: sender,
-            counts: Arc::clone(&counts),
         });
         Self {
             kubelet: Kubelet::new(&folder),
@@ -64,7 +61,6 @@ impl Node {
             state,
             plugins,
             events,
-            counts,
             above,
         }
     }
@@ -83,6 +79,15 @@ impl Node {
 
     fn socket(&self, resource: &str) -> PathBuf {
         self.folder.join(gpuc_runtime::plugin::file_name(resource))
+    }
+
+    /// How many events of a kind came that nobody waited for.
+    fn heard(&mut self, mut wanted: impl FnMut(&PluginEvent) -> bool) -> usize {
+        let mut count = 0;
+        while let Ok(event) = self.events.try_recv() {
+            count += usize::from(wanted(&event));
+        }
+        count
     }
 
     /// Waits for an event.

@@ -16,8 +16,6 @@ use crate::model::{Operands, Pool};
 use crate::node::{Node, Origin};
 use crate::plan::{Object, Release};
 
-pub use exporter::Exporter;
-
 use self::GPU_OPERATOR as CHART;
 
 /// The chart.
@@ -33,19 +31,6 @@ pub static GPU_OPERATOR: Chart = Chart {
         "node-feature-discovery",
         "its labels say which nodes have NVIDIA's cards",
     )],
-    images: &[
-        "nvcr.io/nvidia/gpu-operator:v26.7.0",
-        "nvcr.io/nvidia/gpu-operator:v26.7.0",
-        "nvcr.io/nvidia/driver:595.91.07",
-        "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v0.12.0",
-        "nvcr.io/nvidia/k8s/container-toolkit:v1.20.0",
-        "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
-        "nvcr.io/nvidia/k8s/dcgm-exporter:4.6.0-4.8.3-distroless",
-        "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
-        "nvcr.io/nvidia/cloud-native/k8s-mig-manager:v0.15.0",
-        "nvcr.io/nvidia/cloud-native/k8s-cc-manager:v0.4.3",
-        "registry.k8s.io/nfd/node-feature-discovery:v0.19.0",
-    ],
     releases,
     source: "NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, 2026-11-21",
 };
@@ -75,6 +60,7 @@ pub(crate) fn daemon_sets(cluster: &Checked<'_>, pool: &Pool) -> Vec<(String, St
         (operands.plugin, "nvidia-device-plugin-daemonset"),
         (operands.plugin, "gpu-feature-discovery"),
         (operands.mig, "nvidia-mig-manager"),
+        (exporter::measures(cluster, pool), "nvidia-dcgm-exporter"),
         (true, "nvidia-operator-validator"),
     ];
     let parts = parts.into_iter().filter(|(runs, _)| *runs);
@@ -98,8 +84,9 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     vec![Release {
         name: GPU_OPERATOR.name.to_owned(),
         chart: &GPU_OPERATOR,
+        repository: GPU_OPERATOR.repository.to_owned(),
         namespace: GPU_OPERATOR.namespace.to_owned(),
-        values: Node::typed(&values(cluster, &pools, None), origin),
+        values: Node::typed(&values(cluster, &pools), origin),
         pools: pools
             .iter()
             .map(|(pool, _)| pool.name.value.clone())
@@ -109,11 +96,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     }]
 }
 
-fn values(
-    cluster: &Checked<'_>,
-    pools: &[(&Pool, Operands)],
-    exporter: Option<&Exporter>,
-) -> Value {
+fn values(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
     let tolerations = tolerations(pools.iter().map(|(pool, _)| *pool));
     let own_nfd = cluster.written.charts.node_feature_discovery.is_some();
     let advertises = pools.iter().any(|(_, operands)| operands.plugin);
@@ -127,7 +110,7 @@ fn values(
         "gfd": {"enabled": advertises},
         "mig": {"strategy": plugin::strategy(cluster)},
         "migManager": mig::values(cluster),
-        "dcgmExporter": exporter::values(exporter),
+        "dcgmExporter": exporter::values(cluster),
         "nfd": {"enabled": !own_nfd},
     });
     if !own_nfd {

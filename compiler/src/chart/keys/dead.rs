@@ -176,9 +176,7 @@ table! {
     "nvidia-device-plugin" "namespace" => [],
         "the chart refuses it: the namespace is the release's own", PLUGIN;
     "nvidia-device-plugin" "serviceMonitor" => [],
-        "the plugin has no metrics", PLUGIN;
-    "nvidia-device-plugin" "legacyDaemonsetAPI" => [],
-        "the chart dropped it together with the Kubernetes versions that needed it", PLUGIN;
+        "the chart has none", PLUGIN;
 }
 
 #[cfg(test)]

@@ -121,11 +121,11 @@ fn look<'n>(
         match wrong {
             Some(wrong) => {
                 let of_value = matches!(wrong, Wrong::Shape { .. } | Wrong::Truthy);
-                let spans = match of_value {
-                    true => [entry.value.span(), entry.key_span],
-                    false => [entry.key_span, entry.value.span()],
+                let (first, second) = if of_value {
+                    (entry.value.span(), entry.key_span)
+                } else {
+                    (entry.key_span, entry.value.span())
                 };
-                let [first, second] = spans;
                 misfits.push(Misfit {
                     path: path.iter().map(|part| (*part).to_owned()).collect(),
                     span: if first.is_written() { first } else { second },
@@ -153,11 +153,11 @@ fn instead(
         path[parent] = nearest;
         return vec![owned(&path)];
     }
-    let places = keys.elsewhere(path[parent]);
-    match places.len() <= MOST_PLACES {
-        true => places.iter().map(|path| owned(path)).collect(),
-        false => Vec::new(),
+    let mut places = keys.elsewhere(path[parent]);
+    if places.len() > MOST_PLACES {
+        places.clear();
     }
+    places.iter().map(|path| owned(path)).collect()
 }
 
 /// What is wrong with the shape of a value. `null` is always right: it takes the default away. Between text and

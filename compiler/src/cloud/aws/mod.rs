@@ -86,6 +86,7 @@ static FACTS: Facts = Facts {
     max_nodes: 450,
     capacities: &["onDemand", "spot", "reservation", "capacityBlock"],
     // eksctl tags the pools: `tags.rs`.
+    managed_control_plane: true,
     template_resources: true,
 };
 

@@ -17,6 +17,7 @@ pub(super) static OS: &[OsFacts] = &[
         advertises: false,
         // The image's NVIDIA container runtime is containerd's default one on machines with GPUs.
         injection: Injection::EnvironmentVariable,
+        visible_by_mount: false,
         driver_root: "/",
         runtime_class: None,
         operator: HAS_ALL,
@@ -28,6 +29,7 @@ pub(super) static OS: &[OsFacts] = &[
         has_driver: true,
         advertises: true,
         injection: Injection::EnvironmentVariable,
+        visible_by_mount: true,
         driver_root: "/",
         runtime_class: None,
         operator: HAS_ALL,
@@ -57,6 +59,7 @@ pub(super) static OS: &[OsFacts] = &[
         has_driver: true,
         advertises: false,
         injection: Injection::EnvironmentVariable,
+        visible_by_mount: false,
         driver_root: "/",
         runtime_class: None,
         operator: HAS_ALL,
@@ -92,6 +95,7 @@ const fn ubuntu(
         has_driver: false,
         advertises: false,
         injection: Injection::Cdi,
+        visible_by_mount: false,
         driver_root: DRIVER_DIR,
         runtime_class: None,
         operator: ForOperator {

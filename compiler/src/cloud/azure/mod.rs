@@ -89,6 +89,7 @@ static FACTS: Facts = Facts {
     ],
     max_nodes: 1000,
     capacities: &["onDemand", "spot", "reservation"],
+    managed_control_plane: true,
     template_resources: false,
 };
 

@@ -37,6 +37,7 @@ const fn image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
         has_driver: true,
         advertises: false,
         injection: Injection::EnvironmentVariable,
+        visible_by_mount: false,
         driver_root: "/",
         // NVIDIA's runtime is the default one on AKS' GPU nodes.
         runtime_class: None,

@@ -84,6 +84,7 @@ static FACTS: Facts = Facts {
     // A cluster's limit. A pool's own depends on its zones.
     max_nodes: 15_000,
     capacities: &["onDemand", "spot", "reservation"],
+    managed_control_plane: true,
     template_resources: false,
 };
 

@@ -61,6 +61,7 @@ static FACTS: Facts = Facts {
     // kubernetes.io/docs/setup/best-practices/cluster-large, 2026-11: no more than 5000 nodes in a cluster.
     max_nodes: 5000,
     capacities: &["onDemand"],
+    managed_control_plane: false,
     template_resources: false,
 };
 

@@ -36,6 +36,7 @@ const fn host(family: OsFamily) -> OsFacts {
         has_driver: false,
         advertises: false,
         injection: Injection::Cdi,
+        visible_by_mount: false,
         driver_root: "/",
         runtime_class: Some(RuntimeClass {
             name: "nvidia",

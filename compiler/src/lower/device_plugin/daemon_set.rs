@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::container::{containers, init_containers, volumes};
-use super::{COMPONENT, NAMESPACE, labels, metadata, pool_labels, pool_name};
+use super::{COMPONENT, NAMESPACE, POD_NAME_LABEL, labels, metadata, pool_labels, pool_name};
 use crate::check::Checked;
 use crate::lower::inputs;
 use crate::lower::node_config::access;
@@ -60,7 +60,7 @@ pub(super) fn daemon_set(cluster: &Checked<'_>, pool: &Pool) -> Object {
 
 fn selector(pool: &Pool) -> BTreeMap<String, String> {
     let mut labels = pool_labels(pool);
-    labels.insert("app.kubernetes.io/name".to_owned(), COMPONENT.to_owned());
+    labels.insert(POD_NAME_LABEL.to_owned(), COMPONENT.to_owned());
     labels
 }
 

@@ -20,13 +20,16 @@ use crate::node::Origin;
 use crate::plan::Object;
 
 /// The folder of the manifests, and the name of what all pools share.
-pub(super) const COMPONENT: &str = "gpuc-runtime";
+pub(crate) const COMPONENT: &str = "gpuc-runtime";
 
 /// The folder of what goes with NVIDIA's plugin.
 const NVIDIA_COMPONENT: &str = "nvidia-device-plugin";
 
 /// The namespace of everything of gpuc's.
-pub(super) const NAMESPACE: &str = "gpuc-system";
+pub(crate) const NAMESPACE: &str = "gpuc-system";
+
+/// The label by which its pods are known.
+pub(crate) const POD_NAME_LABEL: &str = "app.kubernetes.io/name";
 
 /// The file of the runtime's configuration in its ConfigMap.
 const CONFIG_FILE: &str = "node.json";
@@ -64,7 +67,8 @@ fn config_map(cluster: &Checked<'_>, pool: &Pool) -> Object {
         ..ConfigMap::default()
     };
     let inputs = [cluster.name.span, pool.name.span].into_iter();
-    let inputs = inputs.chain(inputs::serving(pool));
+    let monitoring = cluster.written.monitoring.as_ref().map(|it| it.span);
+    let inputs = inputs.chain(inputs::serving(pool)).chain(monitoring);
     let why = "the runtime reads how its pool's GPUs are shared and how containers get them";
     Object::new(COMPONENT, &object, Origin::rule(inputs, why))
 }
@@ -86,7 +90,7 @@ fn metadata(
 /// The labels of everything of the runtime's, and more.
 fn labels(more: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let common = [
-        ("app.kubernetes.io/name", COMPONENT),
+        (POD_NAME_LABEL, COMPONENT),
         ("app.kubernetes.io/component", "device-plugin"),
         ("app.kubernetes.io/managed-by", "gpuc"),
     ];

@@ -28,10 +28,10 @@ impl Fake {
             let bus = info.pci_bus_id.to_lowercase();
             let device = format!("bus/pci/devices/{}", bus.get(4..).unwrap_or(&bus));
             let numa = links::numa(info.index, world.machine.count());
-            write(
-                &roots.sys.join(device).join("numa_node"),
-                &format!("{numa}\n"),
-            )?;
+            let device = roots.sys.join(device);
+            write(&device.join("numa_node"), &format!("{numa}\n"))?;
+            // A 3D controller, as every card in the catalog is that is made for servers.
+            write(&device.join("class"), "0x030200\n")?;
             minors.push_str(&capabilities(info.minor, card.model.mig.is_some()));
         }
         write(&roots.proc.join("driver/nvidia-caps/mig-minors"), &minors)?;

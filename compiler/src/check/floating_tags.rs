@@ -2,15 +2,15 @@
 
 use super::Rule;
 use super::places::images;
-use super::syntax::image;
+use super::syntax::{Image, image};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
 /// An image may change under its name.
-pub(super) static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2026",
-        name: "image-floating",
+        name: "floating-tags",
         severity: Severity::Warning,
         summary: "an image may change under its name",
         explain: "### What it checks
@@ -57,16 +57,24 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Ok(image) = image(text) else {
             continue;
         };
-        let what = match (image.digest, image.tag) {
-            (None, None) => "has no tag",
-            (None, Some("latest")) => "is whatever is latest",
-            _ => continue,
+        let Some(what) = floats(&image) else {
+            continue;
         };
         let message = format!("`{text}` {what}");
         let draft = report.draft(&RULE.code, text.span, message);
         draft
             .help(format!("write a version: `{}:0.1.0`", image.name))
             .emit();
+    }
+}
+
+/// What is wrong with an image that may be another one tomorrow, in words.
+pub(crate) fn floats(image: &Image<'_>) -> Option<&'static str> {
+    match (image.digest, image.tag) {
+        (None, None) => Some("has no tag"),
+        (None, Some("latest")) => Some("is whatever is latest"),
+        (None, Some("main" | "master" | "nightly" | "edge")) => Some("is whatever was built last"),
+        _ => None,
     }
 }
 

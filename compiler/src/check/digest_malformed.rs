@@ -1,0 +1,102 @@
+//! What `digests` says is no digest, or of no image.
+
+use super::Rule;
+use super::syntax::image;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+
+/// What `digests` says is no digest, or of no image.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2120",
+        name: "digest-malformed",
+        severity: Severity::Error,
+        summary: "what `digests` says is no digest",
+        explain: "### What it checks
+
+Whether each key of `digests` is an image with its tag, and each value `sha256:` and 64
+hexadecimal digits.
+
+### Why it matters
+
+The digest is put behind the image's tag. No registry would know what to send.
+
+### What to do
+
+Write what the registry says: `crane digest IMAGE`, or `docker buildx imagetools inspect IMAGE`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+nodePools:
+  - name: system
+    machine: m7i.xlarge
+    nodes: {count: 2}
+charts: {kueue: {}}
+digests: {"registry.k8s.io/kueue/kueue:v0.19.2": "sha256:0123"}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+nodePools:
+  - name: system
+    machine: m7i.xlarge
+    nodes: {count: 2}
+charts: {kueue: {}}
+digests:
+  "registry.k8s.io/kueue/kueue:v0.19.2": sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for (name, digest) in &cluster.written.digests {
+        let known = image(name).is_ok_and(|image| image.tag.is_some() && image.digest.is_none());
+        if !known {
+            let message = format!("`{name}` is not an image with its tag");
+            let draft = report.draft(&RULE.code, name.span, message);
+            draft
+                .help("`gpuc catalog images` lists those of the charts")
+                .emit();
+        }
+        let hex = digest.strip_prefix("sha256:");
+        let is_digest = hex.is_some_and(|hex| {
+            hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        });
+        if !is_digest {
+            let message = format!("`{digest}` is not a digest");
+            let draft = report.draft(&RULE.code, digest.span, message);
+            draft
+                .help("write `sha256:` and 64 hexadecimal digits")
+                .emit();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[test]
+    fn keys_are_images_and_values_digests() {
+        let digest = format!("sha256:{}", "A".repeat(64));
+        let found = messages(
+            &format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                nodePools: [{{name: gpu, hosts: [a], nodes: {{count: 1}}}}]
+                digests: {{'registry.k8s.io/kueue': '{digest}'}}
+                "
+            ),
+            "GPUC2120",
+        );
+        let upper = format!("`{digest}` is not a digest");
+        let tag = "`registry.k8s.io/kueue` is not an image with its tag".to_owned();
+        assert_eq!(found, [tag, upper]);
+    }
+}

@@ -1,0 +1,231 @@
+//! Alerts about single GPUs.
+
+use gpuc_schema::config::{AlertName, DevicePlugin};
+use gpuc_schema::gpu::GpuArchitecture;
+
+use super::super::expression::Expression;
+use super::super::metrics::{self, Metric};
+use super::super::recording::of_pool;
+use super::super::series::{self, Series};
+use super::xid::{FATAL, OF_PROGRAMS, pattern};
+use super::{Alert, Watched};
+use crate::model::Sharing;
+
+/// What a GPU's alert is told apart by.
+const GPU: &str = "pool, node, gpu, UUID, modelName";
+
+/// A GPU in words, in a summary.
+const WHICH: &str = "GPU {{ $labels.gpu }} of {{ $labels.node }}";
+
+/// The alerts about a pool's GPUs.
+pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
+    let mut alerts = vec![
+        temperature_high(watched),
+        temperature_critical(watched),
+        memory_nearly_full(watched),
+    ];
+    alerts.extend(power_high(watched));
+    alerts.extend([xid_fatal(watched), xid(watched), ecc(watched)]);
+    if has_row_remapper(watched) {
+        alerts.extend([rows_remapped(watched), row_remap_failed(watched)]);
+    }
+    alerts.extend([pcie_replays(watched), idle(watched)]);
+    alerts
+}
+
+/// Rows are replaced since Ampere; earlier cards retire pages, which neither exporter tells
+/// (<https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html>).
+fn has_row_remapper(watched: &Watched<'_>) -> bool {
+    let gpus = watched.pool.gpus.sure().as_ref();
+    gpus.is_some_and(|gpus| gpus.model.architecture >= GpuArchitecture::Ampere)
+}
+
+fn metric(watched: &Watched<'_>, metric: &'static Metric) -> Expression {
+    Expression::of(metric, &of_pool(watched.pool))
+}
+
+fn recorded(watched: &Watched<'_>, series: &'static Series) -> Expression {
+    Expression::recorded(series, &of_pool(watched.pool))
+}
+
+fn alert(name: AlertName, lasts: &str, expression: Expression, what: &str, how: &str) -> Alert {
+    Alert {
+        name,
+        pool: None,
+        expression,
+        lasts: lasts.to_owned(),
+        summary: format!("{WHICH} {what}"),
+        description: format!("{WHICH} (pool {{{{ $labels.pool }}}}, {{{{ $labels.UUID }}}}) {how}"),
+    }
+}
+
+fn temperature_high(watched: &Watched<'_>) -> Alert {
+    let limit = watched.limits.temperature_celsius.value;
+    let expression = recorded(watched, &series::TEMPERATURE_CELSIUS);
+    alert(
+        AlertName::GpuTemperatureHigh,
+        "5m",
+        expression.within(&format!("{{}} > {limit}")),
+        "is hot",
+        "has {{ $value }} °C for 5 minutes.",
+    )
+}
+
+fn temperature_critical(watched: &Watched<'_>) -> Alert {
+    let limit = watched.limits.temperature_celsius.value + 5;
+    let expression = recorded(watched, &series::TEMPERATURE_CELSIUS);
+    alert(
+        AlertName::GpuTemperatureCritical,
+        "2m",
+        expression.within(&format!("{{}} > {limit}")),
+        "is about to overheat",
+        "has {{ $value }} °C for 2 minutes.",
+    )
+}
+
+fn memory_nearly_full(watched: &Watched<'_>) -> Alert {
+    let limit = watched.limits.memory_used_percent.value;
+    let used = recorded(watched, &series::MEMORY_USED_BYTES);
+    let all = recorded(watched, &series::MEMORY_BYTES);
+    alert(
+        AlertName::GpuMemoryNearlyFull,
+        "10m",
+        used.with(all, &format!("{{}} / {{}} > {limit} / 100")),
+        "has little memory left",
+        "uses {{ $value | humanizePercentage }} of its memory\
+         {{ with $labels.GPU_I_PROFILE }}, in a slice {{ . }}{{ end }}.",
+    )
+}
+
+fn power_high(watched: &Watched<'_>) -> Option<Alert> {
+    let limit = watched.limits.power_watts?.value;
+    let expression = recorded(watched, &series::POWER_WATTS);
+    Some(alert(
+        AlertName::GpuPowerHigh,
+        "10m",
+        expression.within(&format!("{{}} > {limit}")),
+        "draws much power",
+        "draws {{ $value | printf \"%.0f\" }} W for 10 minutes.",
+    ))
+}
+
+/// The metric is the number of the last error, and keeps it: that it is there is the finding, not that it changes. Five
+/// minutes bridge scrapes that failed. `increase` over the number of an error would mean nothing (NVIDIA/dcgm-exporter
+/// #500, #190).
+fn xid_fatal(watched: &Watched<'_>) -> Alert {
+    let codes = pattern(FATAL);
+    let matchers = format!("{},err_code=~\"{codes}\"", of_pool(watched.pool));
+    let last = Expression::of(&metrics::XID, &matchers);
+    alert(
+        AlertName::GpuXidFatal,
+        "0m",
+        last.within(&format!(
+            "max by ({GPU}, err_code, err_msg) (max_over_time({{}}[5m])) > 0"
+        )),
+        "needs a reset",
+        "reported Xid {{ $labels.err_code }} ({{ $labels.err_msg }}).",
+    )
+}
+
+/// An error that was not the last one an hour ago: the label changes with it, so that a new error is a new series.
+fn xid(watched: &Watched<'_>) -> Alert {
+    let codes = pattern([0].iter().chain(FATAL).chain(OF_PROGRAMS));
+    let matchers = format!("{},err_code!~\"{codes}\"", of_pool(watched.pool));
+    let last = || Expression::of(&metrics::XID, &matchers);
+    alert(
+        AlertName::GpuXid,
+        "0m",
+        last().with(
+            last(),
+            &format!(
+                "max by ({GPU}, err_code, err_msg) ({{}}) > 0 unless on (UUID, err_code) {{}} offset 1h"
+            ),
+        ),
+        "reported an error",
+        "reported Xid {{ $labels.err_code }} ({{ $labels.err_msg }}) within the last hour.",
+    )
+}
+
+fn ecc(watched: &Watched<'_>) -> Alert {
+    let errors = metric(watched, &metrics::ECC_UNCORRECTABLE);
+    alert(
+        AlertName::GpuEccUncorrectable,
+        "0m",
+        errors.within(&format!("max by ({GPU}) (increase({{}}[1h])) > 0")),
+        "had a memory error that could not be corrected",
+        "had {{ $value | printf \"%.0f\" }} memory errors within the last hour that could not be corrected.",
+    )
+}
+
+fn rows_remapped(watched: &Watched<'_>) -> Alert {
+    let rows = metric(watched, &metrics::ROWS_REMAPPED);
+    alert(
+        AlertName::GpuRowsRemapped,
+        "0m",
+        rows.within(&format!("max by ({GPU}) (increase({{}}[1d])) > 0")),
+        "waits for a reset to replace broken memory",
+        "marked {{ $value | printf \"%.0f\" }} rows of memory for replacement within the last day.",
+    )
+}
+
+fn row_remap_failed(watched: &Watched<'_>) -> Alert {
+    let failed = metric(watched, &metrics::ROW_REMAP_FAILURE);
+    alert(
+        AlertName::GpuRowRemapFailed,
+        "0m",
+        failed.within(&format!("max by ({GPU}) ({{}}) > 0")),
+        "has broken memory that it cannot replace",
+        "could not replace a row of its memory.",
+    )
+}
+
+fn pcie_replays(watched: &Watched<'_>) -> Alert {
+    let limit = watched.limits.pcie_replays_per_minute.value;
+    let replays = metric(watched, &metrics::PCIE_REPLAYS);
+    alert(
+        AlertName::GpuPcieReplays,
+        "15m",
+        replays.within(&format!("max by ({GPU}) (rate({{}}[15m])) * 60 > {limit}")),
+        "has a bad link to its host",
+        "sends {{ $value | printf \"%.0f\" }} packets a minute again.",
+    )
+}
+
+/// Who holds an idle GPU is told where it is sure: dcgm-exporter names one of several pods that share a GPU, now this
+/// one and now that (NVIDIA/dcgm-exporter#307, #340).
+fn idle(watched: &Watched<'_>) -> Alert {
+    let limits = watched.limits;
+    let percent = limits.idle_percent.value;
+    let shared = matches!(
+        watched.pool.sharing.sure(),
+        Sharing::TimeSlicing { .. } | Sharing::Mps { .. }
+    );
+    let sure = !shared || watched.pool.plugin.value == DevicePlugin::Gpuc;
+    let holder = recorded(watched, &series::HOLDER);
+    let (holder, who) = if sure {
+        (
+            holder,
+            "pod {{ $labels.namespace }}/{{ $labels.pod }} holds it",
+        )
+    } else {
+        let by = "group by (pool, node, UUID) ({})";
+        (holder.within(by), "pods hold shares of it")
+    };
+    let busy = recorded(watched, &series::UTILIZATION_RATIO);
+    let minutes = limits.idle_minutes.value;
+    let expression = holder.with(
+        busy,
+        &format!("{{}} and on (UUID, GPU_I_ID) avg_over_time({{}}[10m]) < {percent} / 100"),
+    );
+    Alert {
+        name: AlertName::GpuIdle,
+        pool: None,
+        expression,
+        lasts: format!("{minutes}m"),
+        summary: "a GPU of {{ $labels.node }} is held and not used".to_owned(),
+        description: format!(
+            "{{{{ $labels.UUID }}}} of {{{{ $labels.node }}}} (pool {{{{ $labels.pool }}}}) is busy for less than \
+             {percent} % of the time, for {minutes} minutes, and {who}."
+        ),
+    }
+}

@@ -1,0 +1,442 @@
+//! Everything that rules and dashboards ask for is there to be asked: expressions are PromQL, the metrics in them are
+//! exported to where they are read, and dashboards are laid out as Grafana draws them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpuc::lower::monitoring::metrics::{Exporter, METRICS};
+use gpuc::lower::monitoring::series::SERIES;
+use gpuc::plan::Plan;
+use promql_parser::label::MatchOp;
+use promql_parser::parser::{Expr, VectorSelector, parse};
+use serde_json::Value;
+
+use crate::corpus::cases;
+use crate::support::compile_text;
+
+/// Every selector of an expression.
+fn selectors(expression: &Expr) -> Vec<VectorSelector> {
+    match expression {
+        Expr::VectorSelector(it) => vec![it.clone()],
+        Expr::MatrixSelector(it) => vec![it.vs.clone()],
+        Expr::Aggregate(it) => {
+            let parameter = it.param.iter().flat_map(|it| selectors(it));
+            parameter.chain(selectors(&it.expr)).collect()
+        }
+        Expr::Unary(it) => selectors(&it.expr),
+        Expr::Binary(it) => [selectors(&it.lhs), selectors(&it.rhs)].concat(),
+        Expr::Paren(it) => selectors(&it.expr),
+        Expr::Subquery(it) => selectors(&it.expr),
+        Expr::Call(it) => it.args.args.iter().flat_map(|it| selectors(it)).collect(),
+        Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::Extension(_) => Vec::new(),
+    }
+}
+
+fn parsed(text: &str) -> Vec<VectorSelector> {
+    let expression = parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    selectors(&expression)
+}
+
+/// The value that a selector wants a label to have.
+fn wanted(selector: &VectorSelector, label: &str) -> Option<String> {
+    let matchers = selector.matchers.matchers.iter();
+    let mut matchers = matchers.filter(|it| it.name == label && it.op == MatchOp::Equal);
+    matchers.next().map(|it| it.value.clone())
+}
+
+/// The rules of a plan, with the pool that their object is about.
+fn rules(plan: &Plan) -> Vec<(Option<String>, Value)> {
+    let objects = plan.objects.iter();
+    let objects = objects.filter(|object| object.identity.kind == "PrometheusRule");
+    let rules = objects.flat_map(|object| {
+        let value = serde_json::to_value(&object.node).unwrap();
+        let pool = value["metadata"]["labels"]["gpuc.dev/pool"].as_str();
+        let pool = pool.map(str::to_owned);
+        let groups = value["spec"]["groups"].as_array().unwrap().iter();
+        let rules = groups.flat_map(|group| group["rules"].as_array().unwrap().clone());
+        rules.map(|rule| (pool.clone(), rule)).collect::<Vec<_>>()
+    });
+    rules.collect()
+}
+
+/// The dashboards of a plan.
+fn dashboards(plan: &Plan) -> Vec<Value> {
+    let objects = plan.objects.iter();
+    let maps = objects.filter(|object| object.identity.name.starts_with("dashboard-"));
+    let texts = maps.map(|object| {
+        let value = serde_json::to_value(&object.node).unwrap();
+        assert_eq!(value["metadata"]["labels"]["grafana_dashboard"], "1");
+        let annotations = &value["metadata"]["annotations"];
+        assert_eq!(
+            annotations["kustomize.toolkit.fluxcd.io/substitute"],
+            "disabled"
+        );
+        let data = value["data"].as_object().unwrap();
+        assert_eq!(data.len(), 1);
+        serde_json::from_str(data.values().next().unwrap().as_str().unwrap()).unwrap()
+    });
+    texts.collect()
+}
+
+/// The queries of a dashboard, with values in place of its variables.
+fn queries(dashboard: &Value) -> Vec<String> {
+    let panels = dashboard["panels"].as_array().unwrap().iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().cloned().unwrap_or_default());
+    let texts = targets.map(|target| target["expr"].as_str().unwrap().to_owned());
+    let offered = dashboard["templating"]["list"].as_array().unwrap().iter();
+    let offered = offered.filter_map(|variable| {
+        let query = variable["query"]["query"].as_str()?;
+        let inside = query.strip_prefix("label_values(")?.strip_suffix(')')?;
+        Some(inside.rsplit_once(", ").unwrap().0.to_owned())
+    });
+    let replaced = texts.chain(offered).map(|text| {
+        let text = text
+            .replace("$__rate_interval", "5m")
+            .replace("$__range", "6h");
+        let text = text
+            .replace("$pool", ".+")
+            .replace("$node", ".+")
+            .replace("$namespace", ".+");
+        assert!(
+            !text.contains('$'),
+            "{text} has a variable that nobody knows"
+        );
+        text
+    });
+    replaced.collect()
+}
+
+/// What is exported of a pool.
+struct Exported {
+    names: BTreeSet<String>,
+}
+
+impl Exported {
+    /// By dcgm-exporter its list; by gpuc-runtime what it has, without GPUs where it is told not to measure them.
+    fn of(plan: &Plan, pool: &str) -> Self {
+        let mut names = BTreeSet::new();
+        let release = plan
+            .releases
+            .iter()
+            .find(|it| it.name == format!("dcgm-exporter-{pool}"));
+        if let Some(release) = release {
+            let values = serde_json::to_value(&release.values).unwrap();
+            let lines = values["customMetrics"].as_str().unwrap().lines();
+            names.extend(lines.map(|line| line.split(',').next().unwrap().to_owned()));
+        }
+        let configuration = plan.objects.iter().find(|it| {
+            it.identity.kind == "ConfigMap" && it.identity.name == format!("gpuc-runtime-{pool}")
+        });
+        if let Some(configuration) = configuration {
+            let value = serde_json::to_value(&configuration.node).unwrap();
+            let config: Value =
+                serde_json::from_str(value["data"]["node.json"].as_str().unwrap()).unwrap();
+            let measures = config["metrics"]["gpus"].as_bool().unwrap();
+            assert_eq!(
+                measures,
+                release.is_none(),
+                "the GPUs of {pool} are measured once"
+            );
+            let of_runtime = METRICS
+                .iter()
+                .filter(|it| it.exporters.contains(&Exporter::Runtime));
+            let of_runtime = of_runtime.filter(|it| measures || it.name.starts_with("gpuc_"));
+            names.extend(of_runtime.map(|it| it.name.to_owned()));
+        }
+        Self { names }
+    }
+}
+
+/// Metrics that are there whatever measures the GPUs.
+fn everywhere() -> BTreeSet<String> {
+    let metrics = METRICS.iter().filter(|metric| {
+        let exporters = metric.exporters;
+        exporters.contains(&Exporter::KubeStateMetrics) || exporters.contains(&Exporter::Prometheus)
+    });
+    metrics.map(|metric| metric.name.to_owned()).collect()
+}
+
+#[test]
+fn every_metric_that_is_read_is_exported_there() {
+    let (mut rules_seen, mut queries_seen) = (0, 0);
+    for case in cases() {
+        let plan = case.plan();
+        let rules = rules(plan);
+        let recorded: BTreeSet<_> = rules
+            .iter()
+            .filter_map(|(_, rule)| rule["record"].as_str())
+            .collect();
+        let pools: BTreeSet<_> = rules.iter().filter_map(|(pool, _)| pool.clone()).collect();
+        let exported: BTreeMap<_, _> = pools
+            .iter()
+            .map(|pool| (pool, Exported::of(plan, pool)))
+            .collect();
+        let mut read: BTreeMap<&String, BTreeSet<String>> = BTreeMap::new();
+        for (pool, rule) in &rules {
+            rules_seen += 1;
+            for selector in parsed(rule["expr"].as_str().unwrap()) {
+                let name = selector.name.clone().unwrap();
+                let whole = format!("{}: {}", case.name, rule["expr"]);
+                if recorded.contains(name.as_str()) || everywhere().contains(&name) {
+                    continue;
+                }
+                let pool = pool
+                    .as_ref()
+                    .unwrap_or_else(|| panic!("{whole} reads {name} of no pool"));
+                assert_eq!(wanted(&selector, "pool").as_ref(), Some(pool), "{whole}");
+                assert!(
+                    exported[pool].names.contains(&name),
+                    "{whole}: nobody exports {name} there"
+                );
+                read.entry(exported.get_key_value(pool).unwrap().0)
+                    .or_default()
+                    .insert(name);
+            }
+        }
+        for dashboard in dashboards(plan) {
+            for query in queries(&dashboard) {
+                queries_seen += 1;
+                for selector in parsed(&query) {
+                    let name = selector.name.unwrap();
+                    if recorded.contains(name.as_str()) || everywhere().contains(&name) {
+                        continue;
+                    }
+                    for (pool, exported) in &exported {
+                        assert!(
+                            exported.names.contains(&name),
+                            "{}: {pool}: {query}",
+                            case.name
+                        );
+                        read.entry(pool).or_default().insert(name.clone());
+                    }
+                }
+            }
+        }
+        // What dcgm-exporter is told to export is read, all of it.
+        for (pool, exported) in &exported {
+            let dcgm = exported.names.iter().filter(|_| {
+                plan.releases
+                    .iter()
+                    .any(|it| it.name == format!("dcgm-exporter-{pool}"))
+            });
+            let unread: Vec<_> = dcgm
+                .filter(|name| name.starts_with("DCGM_"))
+                .filter(|name| !read[pool].contains(*name))
+                .collect();
+            assert!(
+                unread.is_empty(),
+                "{}: {pool} exports {unread:?} for nobody",
+                case.name
+            );
+        }
+    }
+    assert!(
+        rules_seen > 100 && queries_seen > 20,
+        "{rules_seen} rules, {queries_seen} queries"
+    );
+}
+
+/// A series that is recorded has the labels that its documentation tells, in every pool.
+#[test]
+fn recorded_series_have_their_labels() {
+    for case in cases() {
+        for (_, rule) in rules(case.plan()) {
+            let Some(name) = rule["record"].as_str() else {
+                continue;
+            };
+            let series = SERIES.iter().find(|series| series.name == name).unwrap();
+            let text = rule["expr"].as_str().unwrap();
+            for label in series.labels {
+                assert!(text.contains(label), "{name} lacks {label}: {text}");
+            }
+        }
+    }
+}
+
+/// A second exporter on a node would double every sum; one that nobody tolerates would measure nothing.
+#[test]
+fn each_exporter_is_bound_to_its_pool() {
+    let mut seen = 0;
+    for case in cases() {
+        let releases = case.plan().releases.iter();
+        for release in releases.filter(|it| it.chart.name == "dcgm-exporter") {
+            seen += 1;
+            let values = serde_json::to_value(&release.values).unwrap();
+            let terms = &values["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+            let terms = terms["nodeSelectorTerms"].as_array().unwrap();
+            assert_eq!(terms.len(), 1, "{}: {}", case.name, release.name);
+            assert_eq!(
+                values["podLabels"]["gpuc.dev/pool"],
+                release.pools[0].as_str()
+            );
+            let namespaces = case.plan().releases.iter();
+            let namespaces = namespaces.filter(|it| it.namespace == release.namespace);
+            assert_eq!(
+                namespaces.count(),
+                1,
+                "{}: {} shares a namespace",
+                case.name,
+                release.name
+            );
+            // SYS_ADMIN for profiling, and for nothing else.
+            let profiles = values["customMetrics"]
+                .as_str()
+                .unwrap()
+                .contains("DCGM_FI_PROF_");
+            let added = values["securityContext"]["capabilities"]["add"].as_array();
+            if let Some(added) = added {
+                assert_eq!(
+                    profiles,
+                    !added.is_empty(),
+                    "{}: {}",
+                    case.name,
+                    release.name
+                );
+            }
+        }
+    }
+    assert!(seen > 5, "only {seen} releases were looked at");
+}
+
+#[test]
+fn dashboards_are_laid_out_as_grafana_draws_them() {
+    let mut uids = BTreeMap::new();
+    for case in cases() {
+        for dashboard in dashboards(case.plan()) {
+            let uid = dashboard["uid"].as_str().unwrap().to_owned();
+            look_at(&dashboard);
+            let first = uids.entry(uid).or_insert_with(|| dashboard.clone());
+            assert_eq!(
+                *first, dashboard,
+                "a dashboard is the same for every cluster"
+            );
+        }
+    }
+    let uids: Vec<_> = uids.into_keys().collect();
+    assert_eq!(
+        uids,
+        ["gpuc-fleet", "gpuc-namespace", "gpuc-node", "gpuc-pool"]
+    );
+}
+
+fn look_at(dashboard: &Value) {
+    let uid = dashboard["uid"].as_str().unwrap();
+    let variables = dashboard["templating"]["list"].as_array().unwrap();
+    let variables: Vec<_> = variables
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(variables[0], "datasource", "{uid}");
+    let (mut ids, mut taken) = (BTreeSet::new(), BTreeSet::new());
+    for panel in dashboard["panels"].as_array().unwrap() {
+        assert!(
+            ids.insert(panel["id"].as_u64().unwrap()),
+            "{uid}: an id twice"
+        );
+        let place = |key: &str| panel["gridPos"][key].as_u64().unwrap();
+        assert!(
+            place("w") > 0 && place("h") > 0 && place("x") + place("w") <= 24,
+            "{uid}: {}",
+            panel["title"]
+        );
+        for x in place("x")..place("x") + place("w") {
+            for y in place("y")..place("y") + place("h") {
+                assert!(
+                    taken.insert((x, y)),
+                    "{uid}: {} lies on another panel",
+                    panel["title"]
+                );
+            }
+        }
+        let kind = panel["type"].as_str().unwrap();
+        if kind == "row" {
+            continue;
+        }
+        assert!(
+            [
+                "timeseries",
+                "stat",
+                "gauge",
+                "bargauge",
+                "table",
+                "state-timeline"
+            ]
+            .contains(&kind)
+        );
+        assert_eq!(panel["datasource"]["uid"], "${datasource}", "{uid}");
+        let targets = panel["targets"].as_array().unwrap();
+        assert!(!targets.is_empty(), "{uid}: {}", panel["title"]);
+        let names: BTreeSet<_> = targets
+            .iter()
+            .map(|it| it["refId"].as_str().unwrap())
+            .collect();
+        assert_eq!(names.len(), targets.len(), "{uid}: {}", panel["title"]);
+        for target in targets {
+            let text = target["expr"].as_str().unwrap();
+            for part in text.split('$').skip(1) {
+                let name: String = part
+                    .chars()
+                    .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                    .collect();
+                let built_in = ["__rate_interval", "__range"].contains(&name.as_str());
+                assert!(
+                    built_in || variables.contains(&name.as_str()),
+                    "{uid}: ${name} is no variable"
+                );
+            }
+            // A legend names labels that the query leaves over.
+            let legend = target["legendFormat"].as_str().unwrap();
+            for label in legend
+                .split("{{")
+                .skip(1)
+                .map(|it| it.split("}}").next().unwrap())
+            {
+                let by = text.contains(" by (");
+                assert!(!by || text.contains(label), "{uid}: {legend} of {text}");
+            }
+        }
+        let unit = panel["fieldConfig"]["defaults"]["unit"].as_str().unwrap();
+        let known = [
+            "short",
+            "percentunit",
+            "celsius",
+            "watt",
+            "watth",
+            "bytes",
+            "hertz",
+        ];
+        assert!(known.contains(&unit), "{uid}: {unit}");
+    }
+}
+
+#[test]
+fn an_alert_that_is_not_wanted_is_not_there() {
+    let text = |alerts: &str| {
+        format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.34\"}}\n\
+             cloud: {{aws: {{account: \"123456789012\", region: us-east-1, cluster: {{create: {{}}}}}}}}\n\
+             stack: {{devicePlugin: nvidia}}\nnodePools: [{{name: gpu, machine: g6.xlarge, nodes: {{count: 1}}}}]\n\
+             monitoring: {{alerts: {alerts}, prometheus: {{existing: {{release: a}}}}}}\n"
+        )
+    };
+    let names = |alerts: &str| -> BTreeSet<String> {
+        let outcome = compile_text(&text(alerts));
+        let plan = outcome.compilations[0].plan.as_ref();
+        let rules = rules(plan.unwrap_or_else(|| panic!("{}", outcome.text())));
+        rules
+            .iter()
+            .filter_map(|(_, rule)| Some(rule["alert"].as_str()?.to_owned()))
+            .collect()
+    };
+    let all = names("{}");
+    let some = names("{disabled: [GpuIdle, GpuXid, GpuXidFatal]}");
+    let gone: Vec<_> = all.difference(&some).map(String::as_str).collect();
+    assert_eq!(gone, ["GpuIdle", "GpuXid", "GpuXidFatal"]);
+    // Without a threshold for power nobody is told of it, and NVIDIA's plugin has no metrics of gpuc-runtime's.
+    assert!(!all.contains("GpuPowerHigh") && !all.contains("GpuHealthUnwatched"));
+    let wrong = compile_text(&text("{disabled: [GpuIdel]}"));
+    assert!(
+        wrong.text().contains("did you mean `GpuIdle`"),
+        "{}",
+        wrong.text()
+    );
+}

@@ -1,0 +1,209 @@
+//! The table of the charts' images says what their own values say.
+
+use gpuc::chart::images::{ChartImage, Place, images};
+use serde_json::Value;
+
+use super::assert_none;
+use super::helm_keys::{CHARTS, read};
+
+/// What Git has where the release has something else: chart, what stands in Git, what stands in the table.
+const REPLACED: &[(&str, &str, &str)] = &[
+    (
+        "jobset",
+        "us-central1-docker.pkg.dev/k8s-staging-images/",
+        "registry.k8s.io/",
+    ),
+    ("jobset", "main", "v0.12.0"),
+    ("jupyterhub", "set-by-chartpress", "4.4.0"),
+    ("karpenter", "1.13.0", "1.14.1"),
+    (
+        "kueue",
+        "us-central1-docker.pkg.dev/k8s-staging-images/",
+        "registry.k8s.io/",
+    ),
+    (
+        "kubeflow-trainer",
+        "us-central1-docker.pkg.dev/k8s-staging-images/",
+        "registry.k8s.io/",
+    ),
+    ("kubeflow-trainer", "main", "v0.12.0"),
+    ("kueue", "release-0.19", "v0.19.2"),
+    ("lws", "main", "v0.10.0"),
+];
+
+/// Places that name an image and are not in the table, with the reason.
+const LEFT_OUT: &[(&str, &str)] = &[
+    (
+        "crds/upgradeJob/image/busybox/repository",
+        "runs only while an upgrade is asked for",
+    ),
+    (
+        "crds/upgradeJob/image/kubectl/repository",
+        "its tag is the version of the cluster",
+    ),
+    (
+        "prometheusOperator/thanosImage/repository",
+        "the operator's default for sidecars that somebody asks for",
+    ),
+    (
+        "vgpuManager/repository",
+        "has no default: its image is built by its user",
+    ),
+];
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn images_are_the_charts_own() {
+    let mut wrong = Vec::new();
+    for (chart, folder, version) in CHARTS {
+        let values = values(chart, folder);
+        let app = read(folder, "Chart.yaml")["appVersion"].clone();
+        let app = app
+            .as_str()
+            .unwrap_or(version)
+            .trim_start_matches('v')
+            .to_owned();
+        let listed = images(chart);
+        for image in listed {
+            for (said, found) in told(image, &values) {
+                let found = released(chart, &found);
+                // Without a default, it is the program's version, which the release writes into Chart.yaml.
+                let version = version.trim_start_matches('v');
+                let versions = [app.clone(), format!("v{app}"), format!("v{version}")];
+                let follows = found.is_empty() && versions.contains(&said);
+                if said != found && !follows {
+                    wrong.push(format!("{chart}: {said} is {found:?}"));
+                }
+            }
+            if let Some((path, on)) = image.switch
+                && at(&values, path) != &Value::Bool(on)
+            {
+                wrong.push(format!("{chart}: {path} is {}", at(&values, path)));
+            }
+        }
+        let mut named = Vec::new();
+        names(&values, "", &mut named);
+        for path in named {
+            let is_listed = listed.iter().any(|image| match image.place {
+                Place::Whole(at) | Place::Reference(at) => at == path,
+                Place::Parts { repository, .. } | Place::Named { repository, .. } => {
+                    repository == path
+                }
+                Place::Fixed => false,
+            });
+            if !is_listed && !LEFT_OUT.iter().any(|(left, _)| *left == path) {
+                wrong.push(format!("{chart}: no image at {path}"));
+            }
+        }
+    }
+    assert_none(&wrong);
+}
+
+/// What the table says of an image and what the values say, part by part.
+fn told(image: &ChartImage, values: &Value) -> Vec<(String, String)> {
+    let text = |path: &str| at(values, path).as_str().unwrap_or_default().to_owned();
+    let mut told = match image.place {
+        Place::Whole(at) => vec![(image.repository.to_owned(), in_full(&text(at)))],
+        Place::Parts {
+            registry,
+            repository,
+        } => {
+            let found = format!("{}/{}", text(registry), text(repository));
+            vec![(image.repository.to_owned(), in_full(&found))]
+        }
+        Place::Named {
+            repository,
+            image: name,
+        } => {
+            let found = format!("{}/{}", text(repository), text(name));
+            vec![(image.repository.to_owned(), in_full(&found))]
+        }
+        Place::Reference(at) => vec![(image.reference(), text(at))],
+        Place::Fixed => Vec::new(),
+    };
+    if let Some(path) = image.tag_path {
+        told.push((image.tag.to_owned(), text(path)));
+    }
+    told
+}
+
+/// The name with its registry, as a container runtime completes it.
+fn in_full(name: &str) -> String {
+    let name = name.strip_prefix("docker.io/").unwrap_or(name);
+    match name.split_once('/') {
+        None => format!("docker.io/library/{name}"),
+        Some((host, _)) if !host.contains(['.', ':']) => format!("docker.io/{name}"),
+        Some(_) => name.to_owned(),
+    }
+}
+
+fn released(chart: &str, found: &str) -> String {
+    let replaced = REPLACED.iter().filter(|(of, ..)| *of == chart);
+    replaced.fold(found.to_owned(), |text, (_, git, release)| {
+        if git.ends_with('/') {
+            text.replacen(git, release, 1)
+        } else if text == *git {
+            (*release).to_owned()
+        } else {
+            text
+        }
+    })
+}
+
+/// The defaults of a chart, with those of the charts inside it whose values are at hand.
+fn values(chart: &str, folder: &str) -> Value {
+    let mut values = read(folder, "values.yaml");
+    let inside = read(folder, "Chart.yaml")["dependencies"].clone();
+    for inside in inside.as_array().into_iter().flatten() {
+        let known = CHARTS
+            .iter()
+            .find(|(name, _, version)| inside["name"] == *name && inside["version"] == *version);
+        if let Some((name, folder, _)) = known {
+            let alias = inside["alias"].as_str().unwrap_or(name);
+            let mut below = read(folder, "values.yaml");
+            // The program's version, where the values leave it open.
+            if below["image"]["tag"].is_null() {
+                below["image"]["tag"] = read(folder, "Chart.yaml")["appVersion"].clone();
+            }
+            lay_over(&mut below, &values[alias]);
+            values[alias] = below;
+        }
+    }
+    assert!(values.is_object(), "{chart}");
+    values
+}
+
+fn lay_over(below: &mut Value, above: &Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (key, value) in above {
+                lay_over(below.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (_, Value::Null) => {}
+        (below, above) => *below = above.clone(),
+    }
+}
+
+fn at<'v>(values: &'v Value, path: &str) -> &'v Value {
+    path.split('/').fold(values, |value, part| &value[part])
+}
+
+/// The paths of what names an image: a `repository`, the `name` of an `image`, and all that stands in `images`.
+fn names(values: &Value, path: &str, found: &mut Vec<String>) {
+    for (key, value) in values.as_object().into_iter().flatten() {
+        let at = if path.is_empty() {
+            key.clone()
+        } else {
+            format!("{path}/{key}")
+        };
+        let parent = path.rsplit('/').next().unwrap_or_default();
+        let is_name = key == "repository"
+            || key == "name" && parent == "image" && !values["repository"].is_string()
+            || parent == "images";
+        if is_name && value.is_string() {
+            found.push(at.clone());
+        }
+        names(value, &at, found);
+    }
+}
