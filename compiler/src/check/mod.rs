@@ -151,8 +151,6 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
-    &digest_malformed::RULE,
-    &mirror_malformed::RULE,
     &exporter_without_runtime::RULE,
     &dashboards_without_grafana::RULE,
     &monitoring_without_gpus::RULE,
@@ -162,6 +160,8 @@ pub static RULES: &[&Rule] = &[
     &operator_driver_version::RULE,
     &operator_label_written::RULE,
     &operator_label_missing::RULE,
+    &digest_malformed::RULE,
+    &mirror_malformed::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

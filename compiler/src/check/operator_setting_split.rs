@@ -2,9 +2,8 @@
 
 use super::Rule;
 use super::words::word;
-use crate::cloud::Injection;
 use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, Operands, Pool};
+use crate::model::{Cluster, Operands, Pool, operator};
 
 /// Pools need different settings of which the GPU Operator has one.
 pub(super) static RULE: Rule = Rule {
@@ -16,13 +15,14 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether all pools that the GPU Operator does something for can do with what it has only once for
-a cluster: the folder of the driver, and whether containers get their GPUs by CDI or by a
-variable that the node image's own container runtime reads.
+a cluster: the folder of the driver, and who brings NVIDIA's container toolkit, the operator or
+the node image.
 
 ### Why it matters
 
 The operator's settings hold for all nodes. Where they are wrong for a pool, its device plugin
-waits for a driver in the wrong folder, or starts containers without their GPUs.
+waits for a driver in the wrong folder, or tells containers to start by a program of the toolkit
+that is not there.
 
 ### What to do
 
@@ -63,7 +63,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let wanted = settings(cluster, first, operands);
     for (pool, operands) in pools {
         let other = settings(cluster, pool, operands);
-        let Some((what, one, two)) = difference(wanted, other) else {
+        let Some((one, two)) = difference(wanted, other) else {
             continue;
         };
         let message = format!(
@@ -72,8 +72,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         );
         report
             .draft(&RULE.code, place(pool), message)
-            .here(format!("needs {what}: {two}"))
-            .label(place(first), format!("needs {what}: {one}"))
+            .here(two)
+            .label(place(first), one)
             .help(format!(
                 "write the same `driver` for both, or give one of them a `devicePlugin` other than `{}`",
                 word(&pool.plugin)
@@ -82,30 +82,31 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-/// What a pool asks of the settings that hold for all: the driver's folder, and how containers get GPUs.
-fn settings(cluster: &Cluster, pool: &Pool, operands: Operands) -> (&'static str, &'static str) {
+/// What a pool asks of the settings that hold for all: the driver's folder, and who brings the toolkit.
+///
+/// Source: NVIDIA/gpu-operator `controllers/object_controls.go`, `TransformDevicePlugin`, read 2026-11-21: with its own
+/// toolkit the operator has every device plugin name the toolkit's hook in its folder.
+fn settings(cluster: &Cluster, pool: &Pool, operands: Operands) -> Settings {
     let os = cluster.cloud.os(pool.os.value);
     let folder = os.and_then(|os| os.operator.driver_dir);
-    let folder = folder
-        .filter(|_| !operands.driver)
-        .unwrap_or("the usual one");
-    let access = cluster.access(pool);
-    let is_cdi = access.is_some_and(|access| access.injection == Injection::Cdi);
-    let way = if operands.toolkit || is_cdi {
-        "CDI"
+    let folder = folder.filter(|_| !operands.driver);
+    let toolkit = if operands.toolkit {
+        "the toolkit comes by the operator"
     } else {
-        "the image's own runtime"
+        "the toolkit comes with the driver"
     };
-    (folder, way)
+    (folder.unwrap_or(operator::DRIVER_DIR), toolkit)
 }
 
 type Settings = (&'static str, &'static str);
 
-fn difference(one: Settings, two: Settings) -> Option<(&'static str, &'static str, &'static str)> {
-    if one.0 != two.0 {
-        return Some(("another folder of the driver", one.0, two.0));
+/// What two pools ask differently.
+fn difference(one: Settings, two: Settings) -> Option<(String, String)> {
+    if one.1 != two.1 {
+        return Some((one.1.to_owned(), two.1.to_owned()));
     }
-    (one.1 != two.1).then_some(("another way of GPUs into containers", one.1, two.1))
+    let folder = |settings: Settings| format!("the driver is in {}", settings.0);
+    (one.0 != two.0).then(|| (folder(one), folder(two)))
 }
 
 /// Where it was said who installs the pool's driver, or who the pool is.

@@ -229,8 +229,8 @@ pub struct OsFacts {
     pub source: &'static str,
 }
 
-/// What the GPU Operator finds on a node image, where something else than the operator installs the driver, and whether
-/// it could.
+/// What the GPU Operator finds on a node image where something else than the operator installs the driver, and
+/// whether the operator could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForOperator {
     /// Whether the operator can install the driver; if not, why, in words that follow the image's name.

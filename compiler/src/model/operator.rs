@@ -1,5 +1,5 @@
-//! What NVIDIA's GPU Operator does in a cluster: which of its parts run on the nodes of which pool, by which labels, and
-//! how a pool's nodes are reached whoever installs the driver. Labels, rules, values and manifests all read this.
+//! What NVIDIA's GPU Operator does in a cluster: which of its parts run on the nodes of which pool, by which labels,
+//! and how a pool's nodes are reached whoever installs the driver. Labels, rules, values and manifests all read this.
 //!
 //! Facts: NVIDIA/gpu-operator `controllers/state_manager.go` (the labels; one that is there already is honoured),
 //! NVIDIA/k8s-driver-manager `cmd/driver-manager/main.go` (what a driver's upgrade pauses), both read 2026-11-21.
@@ -71,8 +71,8 @@ impl Operands {
 }
 
 impl Pool {
-    /// What the MIG manager calls the pool's layout: as the pool, unless that is the manager's name for no layout at all.
-    /// No pool's name has an underscore.
+    /// What the MIG manager calls the pool's layout: as the pool, unless that is the manager's name for no layout at
+    /// all. No pool's name has an underscore.
     pub fn mig_layout(&self) -> String {
         match self.name.as_str() {
             "all-disabled" => "all_disabled".to_owned(),
@@ -159,10 +159,6 @@ pub fn labels(cloud: &dyn Cloud, pool: &Pool) -> Vec<Label> {
     if !operands.driver {
         let why = "the driver does not come by the GPU Operator here";
         labels.push(off("driver", pool.driver.span, why));
-    }
-    if !operands.toolkit {
-        let why = "whoever brings the driver brings NVIDIA's container toolkit too";
-        labels.push(off("container-toolkit", pool.driver.span, why));
     }
     if !operands.plugin {
         let why = "another device plugin advertises these GPUs, and labels the nodes";

@@ -168,8 +168,8 @@ impl GpuModel {
         }
     }
 
-    /// The driver's kernel modules that suit the card, as NVIDIA's tools write it: the open ones drive Turing and later,
-    /// and Blackwell has no others.
+    /// The driver's kernel modules that suit the card, as NVIDIA's tools write it: the open ones drive Turing and
+    /// later, and Blackwell has no others.
     ///
     /// Source: NVIDIA/open-gpu-kernel-modules README; developer.nvidia.com/blog, «NVIDIA Transitions Fully Towards
     /// Open-Source GPU Kernel Modules», 2024-07.

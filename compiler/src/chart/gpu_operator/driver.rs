@@ -1,4 +1,5 @@
-//! The driver that the operator installs: one for all pools that ask for it where one suits them all, else one for each.
+//! The driver that the operator installs: one for all pools that ask for it where one suits them all, else one for
+//! each.
 
 use std::collections::BTreeSet;
 
@@ -122,9 +123,7 @@ fn object(pool: &Pool, gpus: &PoolGpus) -> Object {
         "apiVersion": "nvidia.com/v1alpha1",
         "kind": "NVIDIADriver",
         "metadata": {
-            // The names of objects are lower case, those of pools not always. Two that differ in nothing else are
-            // refused: GPUC2002.
-            "name": pool.name.to_ascii_lowercase(),
+            "name": pool.name.value,
             "labels": {"app.kubernetes.io/managed-by": "gpuc"},
         },
         "spec": {

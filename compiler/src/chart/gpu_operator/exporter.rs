@@ -14,8 +14,8 @@ pub(super) fn measures(cluster: &Checked<'_>, pool: &Pool) -> bool {
     monitoring::measures(cluster, pool) == Some(Measures::Operator)
 }
 
-/// The section of the values. Left to itself the chart runs the exporter with metrics that no rule reads, and asks for a
-/// ServiceMonitor, a kind that many clusters do not have; a PodMonitor of this tree is enough.
+/// The section of the values. Left to itself the chart runs the exporter with metrics that no rule reads, and asks for
+/// a ServiceMonitor, a kind that many clusters do not have; a PodMonitor of this tree is enough.
 pub(super) fn values(cluster: &Checked<'_>) -> Value {
     let pools = cluster.pools.iter();
     let pools: Vec<_> = pools.filter(|pool| measures(cluster, pool)).collect();

@@ -1,10 +1,12 @@
-//! NVIDIA's GPU Operator: one release for every pool whose driver or device plugin comes by it. Its parts choose nodes by
-//! labels, which gpuc gives to the pools; pools that it does nothing for have one that keeps it off.
+//! NVIDIA's GPU Operator: one release for every pool whose driver or device plugin comes by it. Its parts choose nodes
+//! by labels, which gpuc gives to the pools; pools that it does nothing for have one that keeps it off.
 
 mod driver;
 mod exporter;
 mod mig;
 mod plugin;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Value, json};
 
@@ -122,8 +124,8 @@ fn values(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
     values
 }
 
-/// Whether containers get their GPUs by CDI. Where an image brings a container runtime that reads a variable, the
-/// operator is told to keep to that; pools that differ in it are refused: GPUC2091.
+/// Whether containers get their GPUs by CDI. Where the image brings the toolkit, with a container runtime that reads a
+/// variable, the operator is told to keep to that. Pools that differ in who brings it are refused: GPUC2091.
 fn uses_cdi(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> bool {
     pools.iter().all(|(pool, operands)| {
         let access = cluster.access(pool);

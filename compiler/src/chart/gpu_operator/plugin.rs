@@ -1,5 +1,5 @@
-//! The device plugin that the operator runs, and how each pool shares its GPUs through it: a configuration for each pool
-//! that shares them, which its nodes choose by a label.
+//! The device plugin that the operator runs, and how each pool shares its GPUs through it: a configuration for each
+//! pool that shares them, which its nodes choose by a label.
 
 use std::collections::BTreeSet;
 
@@ -41,11 +41,12 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
     })
 }
 
-/// The operator's strategy for all nodes. It is given to the plugin as a variable, which outweighs a configuration: where
-/// pools need different ones there is none, and each pool's configuration has its own.
+/// The operator's strategy for all nodes. It is given to the plugin as a variable, which outweighs a configuration:
+/// where pools need different ones there is none, and each pool's configuration has its own.
 ///
-/// Sources: NVIDIA/gpu-operator `controllers/object_controls.go`, `applyMIGConfiguration` (without a strategy the plugin
-/// decides by node); NVIDIA/k8s-device-plugin@v0.20.0 (a variable outweighs the file; MPS is refused under `mixed`).
+/// Sources: NVIDIA/gpu-operator `controllers/object_controls.go`, `applyMIGConfiguration` (without a strategy the
+/// plugin decides by node); NVIDIA/k8s-device-plugin@v0.20.0 (a variable outweighs the file; MPS is refused under
+/// `mixed`).
 pub(super) fn strategy(cluster: &Checked<'_>) -> &'static str {
     let strategies: BTreeSet<_> = pools(cluster)
         .map(|pool| match pool.sharing.sure() {
