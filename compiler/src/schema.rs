@@ -36,8 +36,6 @@ pub static NOT_COMPILED: &[NotCompiled] = &[
     not_compiled("workloads", None),
     not_compiled("notebooks", None),
     not_compiled("autoscaler", Some("karpenter")),
-    not_compiled("stack.driver", Some("operator")),
-    not_compiled("stack.devicePlugin", Some("operator")),
 ];
 
 const fn not_compiled(path: &'static str, value: Option<&'static str>) -> NotCompiled {

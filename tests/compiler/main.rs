@@ -10,6 +10,7 @@ mod support;
 
 mod cli;
 mod codes;
+mod conflicts;
 mod corpus;
 mod deliveries;
 mod examples;

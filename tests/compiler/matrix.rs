@@ -57,9 +57,9 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// Who advertises the GPUs; `dra` for nobody, where pods claim them.
-const PLUGINS: &[&str] = &["gpuc", "nvidia", "cloud", "dra"];
+const PLUGINS: &[&str] = &["gpuc", "nvidia", "operator", "cloud", "dra"];
 
-const DRIVERS: &[&str] = &["default", "preinstalled", "daemonSet", "host"];
+const DRIVERS: &[&str] = &["default", "preinstalled", "operator", "daemonSet", "host"];
 
 const SHARINGS: &[&str] = &["none", "timeSlicing", "mps", "mig-single", "mig-mixed"];
 

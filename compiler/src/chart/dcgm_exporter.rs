@@ -79,7 +79,7 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
 }
 
 fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
-    let os = lower::os(cluster, pool);
+    let access = lower::access(cluster, pool);
     let metrics = monitoring::dcgm_metrics(cluster, [pool]);
     let mut values = Map::new();
     let mut set = |key: &str, value: Value| values.insert(key.to_owned(), value);
@@ -90,16 +90,16 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     set("serviceMonitor", json!({"enabled": false}));
     set("affinity", affinity([pool]));
     set("tolerations", json!(lower::tolerations(pool)));
-    if let Some(class) = os.runtime_class {
+    if let Some(class) = access.runtime_class {
         set("runtimeClassName", json!(class.name));
     }
     let profiles = metrics.iter().any(|metric| metric.is_profiling());
     let is_mig = matches!(pool.sharing.sure(), Sharing::Mig { .. });
     set(
         "securityContext",
-        security(os.injection, profiles || is_mig),
+        security(access.injection, profiles || is_mig),
     );
-    if let Injection::DeviceNodes { host, container } = os.injection {
+    if let Injection::DeviceNodes { host, container } = access.injection {
         // No NVIDIA container runtime is there to bring the driver's libraries.
         set(
             "extraHostVolumes",
@@ -113,7 +113,7 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
             "extraEnv",
             json!([{"name": "LD_LIBRARY_PATH", "value": format!("{container}/lib64")}]),
         );
-    } else if os.visible_by_mount {
+    } else if access.visible_by_mount {
         set(
             "extraHostVolumes",
             json!([{"name": "all-gpus", "hostPath": "/dev/null"}]),

@@ -4,6 +4,7 @@ mod cluster_autoscaler;
 pub(crate) mod dcgm_exporter;
 mod dra_driver_nvidia_gpu;
 mod efa_device_plugin;
+mod gpu_operator;
 pub mod images;
 mod jobset;
 pub mod keys;
@@ -14,6 +15,7 @@ mod lws;
 mod network_operator;
 mod node_feature_discovery;
 pub(crate) mod nvidia_device_plugin;
+mod plugin_config;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -28,6 +30,8 @@ pub use cluster_autoscaler::CLUSTER_AUTOSCALER;
 pub use dcgm_exporter::DCGM_EXPORTER;
 pub use dra_driver_nvidia_gpu::DRA_DRIVER_NVIDIA_GPU;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
+pub use gpu_operator::GPU_OPERATOR;
+pub(crate) use gpu_operator::{daemon_sets as operator_daemon_sets, objects as driver_objects};
 pub use jobset::JOBSET;
 pub use kube_prometheus_stack::KUBE_PROMETHEUS_STACK;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
@@ -105,6 +109,7 @@ pub static CHARTS: &[&Chart] = &[
     &CLUSTER_AUTOSCALER,
     &DCGM_EXPORTER,
     &DRA_DRIVER_NVIDIA_GPU,
+    &GPU_OPERATOR,
     &JOBSET,
     &KUBE_PROMETHEUS_STACK,
     &KUBEFLOW_TRAINER,

@@ -22,7 +22,7 @@ pub static NODE_FEATURE_DISCOVERY: Chart = Chart {
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let wanted = cluster.written.charts.node_feature_discovery.as_ref();
-    let values = json!({"worker": {
+    let mut values = json!({"worker": {
         "tolerations": tolerations(&cluster.pools),
         // By the vendor alone, which is how NVIDIA's operators look for their cards: `pci-10de.present`.
         "config": {"sources": {"pci": {
@@ -30,6 +30,10 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
             "deviceLabelFields": ["vendor"],
         }}},
     }});
+    if cluster.operator_pools().next().is_some() {
+        // As the operator's chart has it, for the labels that NVIDIA's feature discovery writes through this one.
+        values["master"] = json!({"config": {"extraLabelNs": ["nvidia.com"]}});
+    }
     let mut releases = alone(&NODE_FEATURE_DISCOVERY, wanted.map(|it| it.span), &values);
     for release in &mut releases {
         let pools = cluster.pools.iter();

@@ -1,13 +1,14 @@
 //! NVIDIA's device plugin: one release for each pool that it serves, so that each tolerates its own pool's taints and
 //! nothing else.
 
-use gpuc_schema::config::{DevicePlugin, Extra};
+use gpuc_schema::config::{DevicePlugin, DriverOwner, Extra};
 use serde_json::{Map, Value, json};
 
-use super::{Chart, Crds, PodSecurity, affinity};
+use super::{Chart, Crds, PodSecurity, affinity, plugin_config};
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::lower;
+use crate::model::operator::CLIENT;
 use crate::model::{Pool, Sharing};
 use crate::node::{Node, Origin};
 use crate::plan::Release;
@@ -60,7 +61,7 @@ fn full_name(pool: &Pool) -> String {
 }
 
 fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
-    let os = lower::os(cluster, pool);
+    let access = lower::access(cluster, pool);
     let mut values = Map::new();
     // A release of the same chart in the same namespace needs a name of its own for everything it makes.
     values.insert("fullnameOverride".to_owned(), json!(full_name(pool)));
@@ -82,13 +83,17 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
         };
         values.insert(key.to_owned(), json!(true));
     }
-    if os.injection == Injection::Cdi {
+    if access.injection == Injection::Cdi {
         values.insert("deviceListStrategy".to_owned(), json!("cdi-cri"));
         // The chart mounts the driver's folder, which the plugin reads to write CDI specs, only where it is named.
-        values.insert("nvidiaDriverRoot".to_owned(), json!(os.driver_root));
+        values.insert("nvidiaDriverRoot".to_owned(), json!(access.driver_root));
     }
-    if let Some(class) = os.runtime_class {
+    if let Some(class) = access.runtime_class {
         values.insert("runtimeClassName".to_owned(), json!(class.name));
+    }
+    if pool.driver.value == DriverOwner::Operator {
+        // The operator sends away by it whatever holds the driver, before it changes it.
+        values.insert("nodeSelector".to_owned(), json!({CLIENT: "true"}));
     }
     values.insert("affinity".to_owned(), affinity([pool]));
     values.insert("tolerations".to_owned(), json!(lower::tolerations(pool)));
@@ -97,26 +102,9 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
 
 /// The plugin's own configuration file, where it needs one. The chart wants it as text.
 fn config(pool: &Pool) -> Option<String> {
-    let parts = [sharing(pool.sharing.sure()), imex(pool)];
+    let parts = [plugin_config::sharing(pool.sharing.sure()), imex(pool)];
     let parts: String = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("version: v1\n{parts}"))
-}
-
-fn sharing(sharing: &Sharing) -> Option<String> {
-    let (way, replicas, rename) = match sharing {
-        Sharing::TimeSlicing { replicas, rename } => ("timeSlicing", replicas.value, *rename),
-        Sharing::Mps { replicas, rename } => ("mps", replicas.value, *rename),
-        Sharing::Exclusive | Sharing::Mig { .. } => return None,
-    };
-    Some(format!(
-        "sharing:\n\
-         \x20 {way}:\n\
-         \x20   renameByDefault: {rename}\n\
-         \x20   failRequestsGreaterThanOne: true\n\
-         \x20   resources:\n\
-         \x20     - name: nvidia.com/gpu\n\
-         \x20       replicas: {replicas}\n"
-    ))
 }
 
 /// The one channel that the plugin can hand out (`api/config/v1/imex.go`); a node without it serves all the same.

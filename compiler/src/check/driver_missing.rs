@@ -80,10 +80,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let fits = |os: &&OsFacts| version.is_none_or(|version| os.kubernetes.contains(&version));
         let with = facts.os.iter().filter(|os| os.has_driver).filter(fits);
         let with = words(with.map(|os| &os.family));
-        let help = if facts.driver_daemon_set {
-            format!("choose an image that has one: {with}; or write `driver: daemonSet`")
-        } else {
-            format!("choose an image that has one: {with}")
+        let operator = facts.drivers.contains(&DriverOwner::Operator) && os.operator.driver.is_ok();
+        let help = match (facts.driver_daemon_set, operator) {
+            (true, _) => {
+                format!("choose an image that has one: {with}; or write `driver: daemonSet`")
+            }
+            (false, true) => {
+                format!("choose an image that has one: {with}; or write `driver: operator`")
+            }
+            (false, false) => format!("choose an image that has one: {with}"),
         };
         draft.help(help).emit();
     }

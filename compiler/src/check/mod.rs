@@ -65,6 +65,11 @@ mod monitoring_without_gpus;
 mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
+mod operator_driver_impossible;
+mod operator_driver_version;
+mod operator_label_missing;
+mod operator_label_written;
+mod operator_setting_split;
 mod os_family_unavailable;
 mod os_kubernetes_mismatch;
 mod placeholder_left;
@@ -184,6 +189,11 @@ pub static RULES: &[&Rule] = &[
     &gitops_name_invalid::RULE,
     &gitops_path_elsewhere::RULE,
     &gitops_secret_missing::RULE,
+    &operator_driver_impossible::RULE,
+    &operator_setting_split::RULE,
+    &operator_driver_version::RULE,
+    &operator_label_written::RULE,
+    &operator_label_missing::RULE,
     &storage_unavailable::RULE,
     &storage_class_name::RULE,
     &storage_setting_wrong::RULE,

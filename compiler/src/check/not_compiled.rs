@@ -1,10 +1,9 @@
 //! The file asks for something that gpuc does not make yet.
 
 use gpuc_schema::Span;
-use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, Queueing};
+use gpuc_schema::config::{Autoscaler, DriverOwner, Queueing};
 
 use super::Rule;
-use super::places::stacks;
 use super::words::one_of;
 use crate::cloud::Facts;
 use crate::diag::{Code, Report, Severity};
@@ -63,19 +62,9 @@ nodePools:
 
 /// The ones of these that are compiled: a help that names another would only bring the next finding.
 pub(super) fn drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
-    let compiled = |driver: &&DriverOwner| match driver {
-        DriverOwner::Operator => false,
-        DriverOwner::DaemonSet => facts.driver_daemon_set,
-        _ => true,
-    };
-    facts.drivers.iter().filter(compiled).collect()
-}
-
-/// As [`drivers`].
-pub(super) fn plugins(facts: &Facts) -> Vec<&'static DevicePlugin> {
-    let plugins = facts.plugins.iter();
-    plugins
-        .filter(|plugin| **plugin != DevicePlugin::Operator)
+    let drivers = facts.drivers.iter();
+    drivers
+        .filter(|driver| **driver != DriverOwner::DaemonSet || facts.driver_daemon_set)
         .collect()
 }
 
@@ -120,18 +109,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
             let offered = facts.autoscalers.contains(&Autoscaler::Karpenter);
             one((karpenter && offered).then_some(cluster.autoscaler.span))
         }
-        "stack.driver" if facts.drivers.contains(&DriverOwner::Operator) => {
-            let drivers = stacks(cluster).filter_map(|stack| stack.driver);
-            let drivers = drivers.filter(|it| it.value == DriverOwner::Operator);
-            drivers.map(|driver| driver.span).collect()
-        }
-        "stack.devicePlugin" if facts.plugins.contains(&DevicePlugin::Operator) => {
-            let plugins = stacks(cluster).filter_map(|stack| stack.device_plugin);
-            let plugins = plugins.filter(|it| it.value == DevicePlugin::Operator);
-            plugins.map(|plugin| plugin.span).collect()
-        }
-        // What the cloud does not have at all is a finding of its own.
-        "stack.driver" | "stack.devicePlugin" => Vec::new(),
         path => unreachable!("{path} is listed as not compiled and not looked for"),
     }
 }
@@ -140,8 +117,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
 fn instead(facts: &Facts, path: &str) -> String {
     match path {
         "autoscaler" => one_of(autoscalers(facts)),
-        "stack.driver" => one_of(drivers(facts)),
-        "stack.devicePlugin" => one_of(plugins(facts)),
         "queueing" => "write `none`, and install Kueue by its own chart for now".to_owned(),
         "notebooks" => "remove it, and install JupyterHub by its own chart for now".to_owned(),
         _ => "remove it, and apply manifests of your own for it for now".to_owned(),
@@ -154,7 +129,7 @@ fn last(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner};
+    use gpuc_schema::config::{Autoscaler, DriverOwner};
 
     use crate::check::testing::messages;
     use crate::cloud::CLOUDS;
@@ -164,9 +139,8 @@ mod tests {
         for cloud in CLOUDS {
             let facts = cloud.facts();
             let drivers = super::drivers(facts);
-            assert!(!drivers.is_empty() && !drivers.contains(&&DriverOwner::Operator));
-            let plugins = super::plugins(facts);
-            assert!(!plugins.is_empty() && !plugins.contains(&&DevicePlugin::Operator));
+            let by_daemon_set = drivers.contains(&&DriverOwner::DaemonSet);
+            assert!(!drivers.is_empty() && by_daemon_set == facts.driver_daemon_set);
             let autoscalers = super::autoscalers(facts);
             assert!(!autoscalers.is_empty() && !autoscalers.contains(&&Autoscaler::Karpenter));
         }
@@ -178,7 +152,7 @@ mod tests {
             "
             cloud: {aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}}
             autoscaler: karpenter
-            stack: {driver: operator, devicePlugin: operator}
+            stack: {devicePlugin: nvidia}
             nodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]
             teams: [{name: a}, {name: b}]
             workloads: [{name: a}]
@@ -190,14 +164,7 @@ mod tests {
             .iter()
             .map(|message| message.split('`').nth(1))
             .collect();
-        let expected = [
-            "teams",
-            "workloads",
-            "notebooks",
-            "autoscaler: karpenter",
-            "driver: operator",
-            "devicePlugin: operator",
-        ];
+        let expected = ["teams", "workloads", "notebooks", "autoscaler: karpenter"];
         assert_eq!(parts, expected.map(Some));
     }
 }

@@ -58,14 +58,14 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools_advertised_by(DevicePlugin::Nvidia) {
-        let Some(os) = cluster.cloud.os(pool.os.value) else {
+        let Some(access) = cluster.access(pool) else {
             continue;
         };
-        if !matches!(os.injection, Injection::DeviceNodes { .. }) {
+        if !matches!(access.injection, Injection::DeviceNodes { .. }) {
             continue;
         }
         let message = format!("containers of pool `{}` would get no GPU", pool.name);
-        let family = word(&os.family);
+        let family = word(&pool.os);
         let name = cluster.cloud.facts().name;
         report
             .draft(&RULE.code, pool.plugin.span, message)

@@ -1,7 +1,6 @@
 //! Nobody of this name advertises GPUs in this cloud.
 
 use super::Rule;
-use super::not_compiled;
 use super::places::Once;
 use super::words::{one_of, word};
 use crate::diag::{Code, Report, Severity};
@@ -68,6 +67,6 @@ fn run(cluster: &Cluster, report: &mut Report) {
             facts.name
         );
         let draft = report.draft(&RULE.code, plugin.span, message);
-        draft.help(one_of(not_compiled::plugins(facts))).emit();
+        draft.help(one_of(facts.plugins)).emit();
     }
 }

@@ -4,7 +4,7 @@ use gpuc_schema::config::DevicePlugin;
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, Sharing};
+use crate::model::{Cluster, Pool, Sharing};
 
 /// A GPU cannot be shared by so many.
 pub(super) static RULE: Rule = Rule {
@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             Some(Sharing::TimeSlicing { replicas, .. }) => {
                 (replicas, TIME_SLICES, "by turns".to_owned())
             }
-            Some(Sharing::Mps { replicas, .. }) if pool.is_advertised_by(DevicePlugin::Nvidia) => {
+            Some(Sharing::Mps { replicas, .. }) if is_nvidias(pool) => {
                 let most = gpus.model.mps_clients_nvidia_plugin();
                 (
                     replicas,
@@ -98,6 +98,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .emit();
         }
     }
+}
+
+/// Whether NVIDIA's device plugin serves the pool, whoever installs it.
+fn is_nvidias(pool: &Pool) -> bool {
+    let both = [DevicePlugin::Nvidia, DevicePlugin::Operator];
+    both.into_iter().any(|plugin| pool.is_advertised_by(plugin))
 }
 
 #[cfg(test)]

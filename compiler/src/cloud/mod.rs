@@ -130,6 +130,12 @@ pub trait Cloud: Sync {
         Vec::new()
     }
 
+    /// What the GPU Operator's container toolkit must be told to find this cloud's container runtime, as variables.
+    fn operator_toolkit(&self, config: &GpuCluster) -> &'static [(&'static str, &'static str)] {
+        let _ = config;
+        &[]
+    }
+
     /// Kubernetes objects that only this cloud needs.
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         let _ = cluster;
@@ -291,11 +297,33 @@ pub struct OsFacts {
     pub driver_root: &'static str,
     /// The runtime class by which a pod gets NVIDIA's container runtime, where it is not the default one.
     pub runtime_class: Option<RuntimeClass>,
+    /// What the GPU Operator finds on its nodes.
+    pub operator: ForOperator,
     /// The Kubernetes versions it is made for.
     pub kubernetes: RangeInclusive<KubernetesVersion>,
     /// Where this stands.
     pub source: &'static str,
 }
+
+/// What the GPU Operator finds on a node image where something else than the operator installs the driver, and
+/// whether the operator could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForOperator {
+    /// Whether the operator can install the driver; if not, why, in words that follow the image's name.
+    pub driver: Result<(), &'static str>,
+    /// Whether NVIDIA's container toolkit comes with the driver, so that the operator brings none.
+    pub toolkit: bool,
+    /// The runtime class whose handler that toolkit has given to the node's container runtime.
+    pub runtime_class: &'static str,
+    /// The folder that holds the driver and takes the operator's toolkit, where it is not the operator's usual one or
+    /// the node's own root.
+    pub driver_dir: Option<&'static str>,
+}
+
+/// The operating systems of NVIDIA's driver containers.
+///
+/// Source: NVIDIA/gpu-driver-container `.github/image-matrix.json` @7f9a9e3f, read 2026-11-21.
+pub const NO_DRIVER_CONTAINER: &str = "is none that NVIDIA makes a driver container for";
 
 /// A runtime class: its name, and the handler that the node's container runtime knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

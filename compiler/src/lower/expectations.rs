@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::claims;
 use super::device_plugin::daemon_set;
-use super::node_config::os;
+use super::node_config::access;
+use crate::chart;
 use crate::check::Checked;
 use crate::cloud::Injection;
 use crate::model::{Claimed, DeviceClass, POOL_LABEL, Pool};
@@ -19,11 +20,13 @@ pub(super) fn expectations(
     let mut daemon_sets = daemon_sets(objects, releases);
     let pools = cluster.pools.iter();
     pools
-        .map(|pool| Expectation {
-            daemon_sets: daemon_sets
-                .remove(pool.name.value.as_str())
-                .unwrap_or_default(),
-            ..expectation(cluster, pool)
+        .map(|pool| {
+            let own = daemon_sets.remove(pool.name.value.as_str());
+            let operators = chart::operator_daemon_sets(cluster, pool);
+            Expectation {
+                daemon_sets: own.into_iter().flatten().chain(operators).collect(),
+                ..expectation(cluster, pool)
+            }
         })
         .collect()
 }
@@ -97,9 +100,9 @@ fn devices(class: &DeviceClass) -> ExpectedDevices {
 
 /// With CDI a test pod gets its devices whatever its runtime class; otherwise it needs NVIDIA's.
 fn test_pod_class(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
-    let os = pool.has_gpus().then(|| os(cluster, pool))?;
+    let access = pool.has_gpus().then(|| access(cluster, pool))?;
     // The driver for claims describes devices by CDI, whatever the image has for plugins.
-    let by_cdi = os.injection == Injection::Cdi || !pool.classes.is_empty();
-    let class = os.runtime_class.filter(|_| !by_cdi)?;
+    let by_cdi = access.injection == Injection::Cdi || !pool.classes.is_empty();
+    let class = access.runtime_class.filter(|_| !by_cdi)?;
     Some(class.name.to_owned())
 }

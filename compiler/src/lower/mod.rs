@@ -17,7 +17,7 @@ mod summary;
 
 use gpuc_schema::config::DevicePlugin;
 
-use crate::chart::nvidia_device_plugin;
+use crate::chart::{self, nvidia_device_plugin};
 use crate::check::Checked;
 use crate::model::Pool;
 use crate::plan::Plan;
@@ -29,7 +29,7 @@ pub(crate) use device_plugin::daemon_set::{early_tolerations, tolerations};
 pub(crate) use device_plugin::{
     COMPONENT as RUNTIME_NAME, NAMESPACE as RUNTIME_NAMESPACE, POD_NAME_LABEL,
 };
-pub(crate) use node_config::{extras, os, strategy_word};
+pub(crate) use node_config::{access, extras, strategy_word};
 
 /// What to do about a cluster.
 pub fn lower(cluster: &Checked<'_>) -> Plan {
@@ -37,6 +37,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(claims::objects(cluster));
     objects.extend(rdma::objects(cluster));
     objects.extend(cluster.cloud.objects(cluster));
+    objects.extend(chart::driver_objects(cluster));
     objects.extend(monitoring::objects(cluster));
     objects.extend(storage::objects(cluster));
     let releases = releases::releases(cluster);

@@ -10,8 +10,8 @@ use gpuc_schema::node_config::{
 
 use super::monitoring::runtime_measures;
 use crate::check::Checked;
-use crate::cloud::{Injection, OsFacts};
-use crate::model::{Pool, Sharing};
+use crate::cloud::Injection;
+use crate::model::{Access, Pool, Sharing};
 
 /// Where the runtime's container sees the driver.
 pub(super) const DRIVER_ROOT: &str = "/driver-root";
@@ -30,7 +30,7 @@ pub(super) const FEATURES_DIR: &str = "/etc/kubernetes/node-feature-discovery/fe
 pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
     let gpus = pool.gpus.sure().as_ref();
     let gpus = gpus.unwrap_or_else(|| unreachable!("only pools with GPUs run the runtime"));
-    let os = os(cluster, pool);
+    let access = access(cluster, pool);
     NodeConfig {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
@@ -41,14 +41,14 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
             count: gpus.per_node,
         },
         driver: Driver {
-            host_root: os.driver_root.to_owned(),
+            host_root: access.driver_root.to_owned(),
             container_root: DRIVER_ROOT.to_owned(),
         },
-        devices: devices(os.injection),
+        devices: devices(access.injection),
         // Without them a container loses its GPUs when systemd or the kubelet's CPU manager writes its device rules
         // anew (NVIDIA/nvidia-container-toolkit#48; NVIDIA/k8s-device-plugin README, `passDeviceSpecs`). What comes
         // by CDI or as device nodes is among those rules.
-        pass_device_nodes: os.injection == Injection::EnvironmentVariable,
+        pass_device_nodes: access.injection == Injection::EnvironmentVariable,
         sharing: sharing(cluster, pool),
         resources: pool
             .offers
@@ -89,10 +89,11 @@ fn labels(labels: NodeLabels) -> LabelOutput {
     }
 }
 
-/// What is known of a pool's node image.
-pub(crate) fn os(cluster: &Checked<'_>, pool: &Pool) -> &'static OsFacts {
-    let facts = cluster.cloud.os(pool.os.value);
-    facts.unwrap_or_else(|| unreachable!("GPUC2010 rejects node images that a cloud does not have"))
+/// How the driver and containers are reached on a pool's nodes.
+pub(crate) fn access(cluster: &Checked<'_>, pool: &Pool) -> Access {
+    let access = cluster.access(pool);
+    access
+        .unwrap_or_else(|| unreachable!("GPUC2010 rejects node images that a cloud does not have"))
 }
 
 fn devices(injection: Injection) -> DeviceInjection {

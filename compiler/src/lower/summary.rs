@@ -7,7 +7,7 @@ use gpuc_schema::node_config::STARTUP_TAINT;
 use super::claims;
 use crate::check::Checked;
 use crate::model::{
-    Claimed, DeviceClass, KubernetesVersion, MachineType, Pool, PoolTaint, SetBy, Sharing,
+    Claimed, DeviceClass, KubernetesVersion, MachineType, Operands, Pool, PoolTaint, SetBy, Sharing,
 };
 use crate::node::Node;
 use crate::plan::{ClassSummary, PoolSummary, ResourceSummary, Summary};
@@ -228,6 +228,35 @@ fn autoscaler(cluster: &Checked<'_>) -> Option<&'static str> {
     }
 }
 
+/// What the GPU Operator does where, if it is in the cluster.
+fn operator(cluster: &Checked<'_>) -> Option<String> {
+    let served: Vec<_> = cluster.operator_pools().map(|(pool, _)| pool).collect();
+    if served.is_empty() {
+        return None;
+    }
+    let apart: Vec<_> = cluster
+        .gpu_pools()
+        .map(|(pool, _)| pool)
+        .filter(|pool| Operands::of(cluster.cloud, pool).is_none())
+        .collect();
+    let apart = match names(&apart).as_str() {
+        "" => String::new(),
+        names => {
+            format!(" It keeps off {names} by the label nvidia.com/gpu.deploy.operands=false.")
+        }
+    };
+    Some(format!(
+        "The NVIDIA GPU Operator serves {}. Labels of the nodes say what of it runs where; before it changes a node's \
+         driver or slices it sends away whatever holds a GPU there.{apart}",
+        names(&served)
+    ))
+}
+
+fn names(pools: &[&Pool]) -> String {
+    let names: Vec<_> = pools.iter().map(|pool| pool.name.value.as_str()).collect();
+    names.join(", ")
+}
+
 /// What is to be known before the tree is applied.
 fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let by_cloud: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Cloud).collect();
@@ -236,10 +265,6 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         .iter()
         .filter(|pool| pool.is_existing())
         .collect();
-    let names = |pools: &[&Pool]| {
-        let names: Vec<_> = pools.iter().map(|pool| pool.name.value.as_str()).collect();
-        names.join(", ")
-    };
     let mut notes = Vec::new();
     if cluster
         .pools
@@ -290,6 +315,7 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
             );
         }
     }
+    notes.extend(operator(cluster));
     if !by_cloud.is_empty() {
         notes.push(format!(
             "The cloud or the node's operating system advertises the GPUs of {}; this tree has no device plugin for \

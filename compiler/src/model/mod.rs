@@ -5,12 +5,14 @@
 
 mod claims;
 mod known;
+pub mod operator;
 mod pool;
 mod sharing;
 mod version;
 
 pub use claims::{Claimed, DeviceClass};
 pub use known::Known;
+pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
 pub use sharing::{MigGpu, Offer, Sharing};
 pub use version::{KubernetesVersion, SUPPORTED};

@@ -8,6 +8,7 @@ mod gpus;
 mod machine;
 mod nodes;
 mod offers;
+mod operator;
 mod pool;
 mod rdma;
 mod sharing;
@@ -40,9 +41,10 @@ pub fn resolve(config: Arc<GpuCluster>, choices: &Choices, report: &mut Report) 
     let kubernetes = kubernetes(&config.kubernetes.version, report);
     let autoscaler = autoscaler(&config, cloud.facts(), &mut defaults);
     let pools = config.node_pools.iter().enumerate();
-    let pools = pools
+    let mut pools: Vec<_> = pools
         .map(|(index, _)| pool::resolve(&config, index, choices, &mut defaults, report))
         .collect();
+    operator::label(cloud, &mut pools);
     Cluster {
         name: config.metadata.name.clone(),
         written: config,

@@ -50,7 +50,7 @@ pub struct Charts {
     /// NVIDIA's Network Operator: drivers and plugins for InfiniBand and `RoCE`. Naming it installs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_operator: Option<Spanned<ChartSettings>>,
-    /// Node Feature Discovery. Naming it installs it, unless the GPU Operator brings it.
+    /// Node Feature Discovery. Naming it installs it; the GPU Operator then brings none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_feature_discovery: Option<Spanned<ChartSettings>>,
     /// NVIDIA's device plugin, where `stack.devicePlugin` is `nvidia`.

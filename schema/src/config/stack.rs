@@ -12,10 +12,11 @@ pub use crate::node_config::Extra;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stack {
     /// Who installs the NVIDIA driver. Default: `preinstalled`; on premises `host`; on GKE with a plugin other than
-    /// the cloud's, `daemonSet`.
+    /// the cloud's, `daemonSet`; on AKS with the operator's plugin, `operator`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Spanned<DriverOwner>>,
-    /// The driver's version or branch, where gpuc installs it. Default: the branch that suits the pool's card.
+    /// The driver's version or branch, where gpuc installs it; with the GPU Operator a whole version. Default: the one
+    /// that suits the pool's card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["580", "595"]))]
     pub driver_version: Option<Spanned<String>>,

@@ -189,6 +189,19 @@ impl GpuModel {
             16
         }
     }
+
+    /// The driver's kernel modules that suit the card, as NVIDIA's tools write it: the open ones drive Turing and
+    /// later, and Blackwell has no others.
+    ///
+    /// Source: NVIDIA/open-gpu-kernel-modules README; developer.nvidia.com/blog, «NVIDIA Transitions Fully Towards
+    /// Open-Source GPU Kernel Modules», 2024-07.
+    pub fn kernel_modules(&self) -> &'static str {
+        if self.architecture >= GpuArchitecture::Turing {
+            "open"
+        } else {
+            "proprietary"
+        }
+    }
 }
 
 /// Every card, by key.

@@ -2,8 +2,9 @@
 
 use gpuc_schema::config::OsFamily;
 
-use crate::cloud::{Injection, OsFacts};
+use crate::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts};
 use crate::model::KubernetesVersion;
+use crate::model::operator::{DRIVER_DIR, RUNTIME_CLASS};
 
 /// A version that no image has an end at yet.
 const OPEN: KubernetesVersion = KubernetesVersion(u8::MAX);
@@ -19,6 +20,7 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: false,
         driver_root: "/",
         runtime_class: None,
+        operator: HAS_ALL,
         kubernetes: KubernetesVersion(23)..=OPEN,
         source: EKS_IMAGES,
     },
@@ -30,6 +32,7 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: true,
         driver_root: "/",
         runtime_class: None,
+        operator: HAS_ALL,
         kubernetes: KubernetesVersion(23)..=OPEN,
         source: EKS_IMAGES,
     },
@@ -59,10 +62,21 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: false,
         driver_root: "/",
         runtime_class: None,
+        operator: HAS_ALL,
         kubernetes: KubernetesVersion(21)..=KubernetesVersion(32),
         source: "eksctl-io/eksctl:pkg/apis/eksctl.io/v1alpha5/defaults.go (AmazonLinux2EOLVersion) @99984adb, 2026-08-21",
     },
 ];
+
+/// Driver, toolkit and the runtime `nvidia`: the operator brings what is left.
+///
+/// Source: awsdocs/amazon-eks-user-guide:latest/ug/ml/ml-eks-optimized-ami.adoc @07d09a00.
+const HAS_ALL: ForOperator = ForOperator {
+    driver: Err("has NVIDIA's driver already"),
+    toolkit: true,
+    runtime_class: RUNTIME_CLASS,
+    driver_dir: None,
+};
 
 const EKS_IMAGES: &str = "awsdocs/amazon-eks-user-guide:latest/ug/ml/ml-eks-optimized-ami.adoc @07d09a00, read 2026-11-21";
 
@@ -82,8 +96,17 @@ const fn ubuntu(
         advertises: false,
         injection: Injection::Cdi,
         visible_by_mount: false,
-        driver_root: "/run/nvidia/driver",
+        driver_root: DRIVER_DIR,
         runtime_class: None,
+        operator: ForOperator {
+            driver: match family {
+                OsFamily::Ubuntu2004 => Err(NO_DRIVER_CONTAINER),
+                _ => Ok(()),
+            },
+            toolkit: false,
+            runtime_class: RUNTIME_CLASS,
+            driver_dir: None,
+        },
         kubernetes: std::ops::RangeInclusive::new(from, to),
         source,
     }

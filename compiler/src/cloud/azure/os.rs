@@ -7,7 +7,7 @@
 
 use gpuc_schema::config::OsFamily;
 
-use crate::cloud::{Injection, OsFacts};
+use crate::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts};
 use crate::model::KubernetesVersion;
 
 /// The node images, the default first.
@@ -41,6 +41,17 @@ const fn image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
         driver_root: "/",
         // NVIDIA's runtime is the default one on AKS' GPU nodes.
         runtime_class: None,
+        // Without AKS's driver there is no toolkit either, and the operator brings both. With it, the handler of AKS's
+        // own is called after its program (cloud-native-docs, gpu-operator/microsoft-aks.rst, read 2026-11-21).
+        operator: ForOperator {
+            driver: match family {
+                OsFamily::AzureLinux => Err(NO_DRIVER_CONTAINER),
+                _ => Ok(()),
+            },
+            toolkit: true,
+            runtime_class: "nvidia-container-runtime",
+            driver_dir: None,
+        },
         kubernetes: KubernetesVersion(oldest)..=KubernetesVersion(newest),
         source: "MicrosoftDocs/azure-aks-docs articles/aks/upgrade-os-version.md@024a50aa and use-nvidia-gpu.md, 2026-11-21; Azure/AgentBaker, containerd template for GPU nodes",
     }

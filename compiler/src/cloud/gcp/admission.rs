@@ -1,4 +1,4 @@
-//! What lets gpuc's own pods be as important on GKE as they are.
+//! What lets pods that serve GPU nodes be as important on GKE as they are.
 //!
 //! GKE admits pods of the priority classes `system-node-critical` and `system-cluster-critical` outside kube-system
 //! only where a `ResourceQuota` counts them (cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
@@ -16,28 +16,40 @@ use crate::check::Checked;
 use crate::lower::claims;
 use crate::node::Origin;
 use crate::plan::Object;
-use crate::source::Span;
 
-/// The quota, where gpuc-runtime runs and where the driver for claims does.
+/// A quota in each namespace whose pods are critical: gpuc-runtime's, that of the driver for claims, and those of the
+/// charts that serve GPU nodes.
 pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
-    let advertised = cluster.pools_advertised_by(DevicePlugin::Gpuc);
-    let advertised: Vec<_> = advertised.map(|pool| pool.plugin.span).collect();
-    let claimed = cluster.pools_claimed();
-    let claimed: Vec<_> = claimed.map(|pool| pool.allocation.span).collect();
-    let of_runtime = object("gpuc-runtime", "gpuc-system", advertised);
-    let of_driver = object(claims::COMPONENT, claims::NAMESPACE, claimed);
-    of_runtime.into_iter().chain(of_driver).collect()
-}
-
-/// The quota of a namespace, because of these places, if there are any.
-fn object(component: &str, namespace: &str, spans: Vec<Span>) -> Option<Object> {
-    let needed = !spans.is_empty();
-    let origin = Origin::fact(
-        spans,
-        "GKE admits critical pods outside kube-system only where a quota counts them",
-        "cloud-native-docs, gpu-operator/google-gke.rst (2026-11-21)",
-    );
-    needed.then(|| Object::new(component, &quota(namespace), origin))
+    let by = |plugin| {
+        let pools = cluster.pools_advertised_by(plugin);
+        pools.map(|pool| pool.plugin.span).collect::<Vec<_>>()
+    };
+    let operator = cluster.operator_pools().map(|(pool, _)| pool);
+    let operator = operator.flat_map(|pool| [pool.driver.span, pool.plugin.span]);
+    let claimed = cluster.pools_claimed().map(|pool| pool.allocation.span);
+    // A chart's namespace stands with those of other charts, and is there before the chart.
+    let namespaces = [
+        ("gpuc-runtime", "gpuc-system", by(DevicePlugin::Gpuc)),
+        (claims::COMPONENT, claims::NAMESPACE, claimed.collect()),
+        ("namespaces", "gpu-operator", operator.collect()),
+        (
+            "namespaces",
+            "nvidia-device-plugin",
+            by(DevicePlugin::Nvidia),
+        ),
+    ];
+    let used = namespaces
+        .into_iter()
+        .filter(|(_, _, spans)| !spans.is_empty());
+    used.map(|(component, namespace, spans)| {
+        let origin = Origin::fact(
+            spans,
+            "GKE admits critical pods outside kube-system only where a quota counts them",
+            "cloud-native-docs, gpu-operator/google-gke.rst (2026-11-21)",
+        );
+        Object::new(component, &quota(namespace), origin)
+    })
+    .collect()
 }
 
 fn quota(namespace: &str) -> ResourceQuota {

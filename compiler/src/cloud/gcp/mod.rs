@@ -226,6 +226,12 @@ impl Cloud for Gke {
         cluster::provision(*cluster)
     }
 
+    /// containerd's configuration is not where the toolkit asks containerd for it (NVIDIA/gpu-operator#1679;
+    /// cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
+    fn operator_toolkit(&self, _: &GpuCluster) -> &'static [(&'static str, &'static str)] {
+        &[("RUNTIME_CONFIG_SOURCE", "file")]
+    }
+
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         let mut objects = driver_installer::objects(*cluster);
         objects.extend(admission::objects(*cluster));

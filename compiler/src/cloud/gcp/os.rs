@@ -2,7 +2,8 @@
 
 use gpuc_schema::config::OsFamily;
 
-use crate::cloud::{Injection, OsFacts};
+use crate::cloud::{ForOperator, Injection, OsFacts};
+use crate::model::operator::RUNTIME_CLASS;
 use crate::model::{Pool, SUPPORTED};
 
 /// The folder on a node that holds the driver, whoever installs it.
@@ -30,6 +31,7 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: false,
         driver_root: DRIVER_ROOT,
         runtime_class: None,
+        operator: for_operator(Err("has no place that a driver container could install to")),
         kubernetes: SUPPORTED,
         source: SOURCE,
     },
@@ -41,10 +43,24 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: false,
         driver_root: DRIVER_ROOT,
         runtime_class: None,
+        operator: for_operator(Ok(())),
         kubernetes: SUPPORTED,
         source: SOURCE,
     },
 ];
+
+/// Google's installers put the driver into a folder of their own, and the operator brings NVIDIA's container toolkit,
+/// into the same folder: most others cannot be executed from.
+///
+/// Source: cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21.
+const fn for_operator(driver: Result<(), &'static str>) -> ForOperator {
+    ForOperator {
+        driver,
+        toolkit: false,
+        runtime_class: RUNTIME_CLASS,
+        driver_dir: Some(DRIVER_ROOT),
+    }
+}
 
 /// What `--image-type` takes for a pool's operating system, and what the API says.
 pub(super) fn image_type(pool: &Pool) -> &'static str {

@@ -1,7 +1,7 @@
 //! The script that prepares the hosts of a pool: `cloud/host-<pool>.sh`.
 
 use gpuc_schema::config::{Distribution, DriverOwner};
-use gpuc_schema::gpu::{Basis, GpuArchitecture};
+use gpuc_schema::gpu::Basis;
 
 use super::os;
 use crate::model::{Pool, PoolGpus};
@@ -67,7 +67,7 @@ fn values(
         ),
         ("kubernetes", quote(kubernetes_word(kubernetes))),
         ("driver_version", quote(&version)),
-        ("kernel_modules", quote(kernel_modules(gpus))),
+        ("kernel_modules", quote(model.kernel_modules())),
         ("nvlink_subnet", quote(yes_no(needs_nvlink_subnet(gpus)))),
         ("gpus_per_node", quote(&gpus.per_node.to_string())),
         ("gpu_products", array(model.products.iter().copied())),
@@ -84,18 +84,6 @@ fn default_branch(gpus: &PoolGpus) -> String {
     let newest = model.max_driver_branch.unwrap_or(u16::MAX);
     let branch = DEFAULT_BRANCH.min(newest).max(model.min_driver_branch);
     branch.to_string()
-}
-
-/// The open kernel modules drive Turing and later; Blackwell has no others.
-///
-/// Source: NVIDIA/open-gpu-kernel-modules README; developer.nvidia.com/blog, «NVIDIA Transitions Fully Towards
-/// Open-Source GPU Kernel Modules», 2024-07.
-fn kernel_modules(gpus: &PoolGpus) -> &'static str {
-    if gpus.model.architecture >= GpuArchitecture::Turing {
-        "open"
-    } else {
-        "proprietary"
-    }
 }
 
 /// Whether a subnet manager configures the switches between the cards: eight cards of fifth-generation links on a

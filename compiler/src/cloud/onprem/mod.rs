@@ -9,7 +9,8 @@ mod pool;
 mod rules;
 
 use gpuc_schema::config::{
-    Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, OnPrem as Section, Rdma,
+    Autoscaler, CloudSection, DevicePlugin, Distribution, DriverOwner, GpuCluster,
+    OnPrem as Section, Rdma,
 };
 
 use super::machine::Machine;
@@ -107,6 +108,21 @@ impl Cloud for OnPrem {
 
     fn taints(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<PoolTaint> {
         Vec::new()
+    }
+
+    /// K3s and RKE2 bring a containerd of their own.
+    ///
+    /// Source: rancher/rke2-docs docs/add-ons/gpu_operators.md @09157fbd, read 2026-11-21.
+    fn operator_toolkit(&self, config: &GpuCluster) -> &'static [(&'static str, &'static str)] {
+        let CloudSection::OnPrem(section) = &config.cloud.value else {
+            unreachable!("this cloud owns `onPrem` alone");
+        };
+        match section.distribution.value {
+            Distribution::K3s | Distribution::Rke2 => {
+                &[("CONTAINERD_SOCKET", "/run/k3s/containerd/containerd.sock")]
+            }
+            Distribution::Kubeadm => &[],
+        }
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

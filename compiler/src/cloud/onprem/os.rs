@@ -2,8 +2,9 @@
 
 use gpuc_schema::config::OsFamily;
 
-use crate::cloud::{Injection, OsFacts, RuntimeClass};
+use crate::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts, RuntimeClass};
 use crate::model::SUPPORTED;
+use crate::model::operator::RUNTIME_CLASS;
 
 /// The operating systems that hosts may run; the first is the default.
 pub(super) static OS: &[OsFacts] = &[
@@ -41,6 +42,17 @@ const fn host(family: OsFamily) -> OsFacts {
             name: "nvidia",
             handler: "nvidia",
         }),
+        // Whoever puts the driver on a host puts the toolkit there too: gpuc's script does, and hosts that were
+        // prepared by hand need it for any plugin.
+        operator: ForOperator {
+            driver: match family {
+                OsFamily::Debian12 => Err(NO_DRIVER_CONTAINER),
+                _ => Ok(()),
+            },
+            toolkit: true,
+            runtime_class: RUNTIME_CLASS,
+            driver_dir: None,
+        },
         kubernetes: SUPPORTED,
         source: "NVIDIA/k8s-device-plugin README.md@1b826acc: without --set-as-default a RuntimeClass nvidia with handler nvidia is required",
     }

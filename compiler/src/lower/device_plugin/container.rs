@@ -14,7 +14,9 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::{CONFIG_FILE, pool_name};
 use crate::check::Checked;
 use crate::cloud::Injection;
-use crate::lower::node_config::{CDI_DIR, DRIVER_ROOT, FEATURES_DIR, MPS_ROOT, node_config, os};
+use crate::lower::node_config::{
+    CDI_DIR, DRIVER_ROOT, FEATURES_DIR, MPS_ROOT, access, node_config,
+};
 use crate::model::{Pool, Sharing};
 
 const CONFIG_DIR: &str = "/etc/gpuc";
@@ -37,7 +39,7 @@ pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
     let mounts = plugin.volume_mounts.get_or_insert_default();
     mounts.push(mount("device-plugins", DEVICE_PLUGINS, false));
     mounts.push(mount("pod-resources", POD_RESOURCES, true));
-    if os(cluster, pool).injection == Injection::Cdi {
+    if access(cluster, pool).injection == Injection::Cdi {
         mounts.push(mount("cdi", CDI_DIR, false));
     }
     if pool.node_labels.value == NodeLabels::FeatureFile {
@@ -98,7 +100,7 @@ pub(super) fn init_containers(cluster: &Checked<'_>, pool: &Pool) -> Option<Vec<
 
 /// What of the host the containers see.
 pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
-    let os = os(cluster, pool);
+    let access = access(cluster, pool);
     let mut volumes = vec![
         Volume {
             name: "config".to_owned(),
@@ -108,11 +110,11 @@ pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
             }),
             ..Volume::default()
         },
-        host("driver", os.driver_root, "Directory"),
+        host("driver", access.driver_root, "Directory"),
         host("device-plugins", DEVICE_PLUGINS, "Directory"),
         host("pod-resources", POD_RESOURCES, "Directory"),
     ];
-    if os.injection == Injection::Cdi {
+    if access.injection == Injection::Cdi {
         volumes.push(host("cdi", CDI_DIR, "DirectoryOrCreate"));
     }
     if pool.node_labels.value == NodeLabels::FeatureFile {
@@ -130,7 +132,7 @@ pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
 /// Whether the plugin has to see the host's device nodes because extras have theirs there. A driver below `/` brings
 /// them along; a privileged container's own are those that were there when it started.
 fn looks_at_dev(cluster: &Checked<'_>, pool: &Pool) -> bool {
-    !pool.extras.is_empty() && os(cluster, pool).driver_root != "/"
+    !pool.extras.is_empty() && access(cluster, pool).driver_root != "/"
 }
 
 fn container(cluster: &Checked<'_>, pool: &Pool, name: &str, command: &[&str]) -> Container {
@@ -201,10 +203,10 @@ fn resources() -> ResourceRequirements {
 
 /// The least rights by which the container reaches the devices.
 fn security_context(cluster: &Checked<'_>, pool: &Pool) -> SecurityContext {
-    let os = os(cluster, pool);
-    let hands_out = match os.injection {
+    let access = access(cluster, pool);
+    let hands_out = match access.injection {
         Injection::EnvironmentVariable => true,
-        Injection::Cdi => os.runtime_class.is_some(),
+        Injection::Cdi => access.runtime_class.is_some(),
         Injection::DeviceNodes { .. } => false,
     };
     if !hands_out {

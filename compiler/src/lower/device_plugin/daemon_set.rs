@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_schema::config::TaintEffect;
+use gpuc_schema::config::{DriverOwner, TaintEffect};
 use k8s_openapi::api::apps::v1::{
     DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet,
 };
@@ -17,7 +17,8 @@ use super::container::{containers, init_containers, volumes};
 use super::{COMPONENT, NAMESPACE, POD_NAME_LABEL, labels, metadata, pool_labels, pool_name};
 use crate::check::Checked;
 use crate::lower::inputs;
-use crate::lower::node_config::os;
+use crate::lower::node_config::access;
+use crate::model::operator::CLIENT;
 use crate::model::{Pool, Sharing};
 use crate::node::Origin;
 use crate::plan::Object;
@@ -64,21 +65,29 @@ fn selector(pool: &Pool) -> BTreeMap<String, String> {
 }
 
 fn pod(cluster: &Checked<'_>, pool: &Pool) -> PodSpec {
-    let os = os(cluster, pool);
+    let access = access(cluster, pool);
     PodSpec {
         affinity: Some(affinity(pool)),
         containers: containers(cluster, pool),
         init_containers: init_containers(cluster, pool),
         // The control daemon of the Multi-Process Service tells clients apart by their process ids on the host.
         host_pid: matches!(pool.sharing.sure(), Sharing::Mps { .. }).then_some(true),
+        node_selector: node_selector(pool),
         priority_class_name: Some("system-node-critical".to_owned()),
-        runtime_class_name: os.runtime_class.map(|class| class.name.to_owned()),
+        runtime_class_name: access.runtime_class.map(|class| class.name.to_owned()),
         service_account_name: Some(COMPONENT.to_owned()),
         termination_grace_period_seconds: Some(10),
         tolerations: Some(early_tolerations(pool)).filter(|tolerations| !tolerations.is_empty()),
         volumes: Some(volumes(cluster, pool)),
         ..PodSpec::default()
     }
+}
+
+/// Where the GPU Operator installs the driver, the label by which it sends away whatever holds the driver, before it
+/// changes it. It also keeps the pod off until the operator has found the node.
+fn node_selector(pool: &Pool) -> Option<BTreeMap<String, String>> {
+    let by_operator = pool.driver.value == DriverOwner::Operator;
+    by_operator.then(|| BTreeMap::from([(CLIENT.to_owned(), "true".to_owned())]))
 }
 
 /// The pool's nodes, by labels that they have before they are ready.

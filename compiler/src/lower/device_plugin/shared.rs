@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{COMPONENT, NAMESPACE, admission, metadata};
 use crate::check::Checked;
-use crate::lower::node_config::os;
+use crate::lower::node_config::access;
 use crate::model::Pool;
 use crate::node::Origin;
 use crate::plan::Object;
@@ -33,12 +33,16 @@ pub(super) fn objects(pools: &[&Pool]) -> Vec<Object> {
     ]
 }
 
-/// The runtime classes by which a plugin's pods get NVIDIA's container runtime, where it is not the node's default.
+/// The runtime classes by which a plugin's pods get NVIDIA's container runtime, where it is not the node's default. The
+/// GPU Operator makes its own.
 pub(super) fn runtime_classes(
     component: &str,
     cluster: &Checked<'_>,
     pools: &[&Pool],
 ) -> Vec<Object> {
+    if cluster.operator_pools().next().is_some() {
+        return Vec::new();
+    }
     let origin = Origin::rule(
         pools
             .iter()
@@ -47,7 +51,7 @@ pub(super) fn runtime_classes(
     );
     let classes = pools
         .iter()
-        .filter_map(|pool| os(cluster, pool).runtime_class);
+        .filter_map(|pool| access(cluster, pool).runtime_class);
     let classes: BTreeMap<_, _> = classes.map(|class| (class.name, class.handler)).collect();
     let object = |(name, handler): (&str, &str)| {
         let class = RuntimeClass {

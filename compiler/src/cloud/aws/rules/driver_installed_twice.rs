@@ -16,13 +16,12 @@ pub(super) static RULE: Rule = Rule {
         summary: "a driver is installed on an image that has one",
         explain: "### What it checks
 
-Whether the driver of a pool is `preinstalled` where the image has it: Amazon Linux and
+Whether the driver of a pool comes by a DaemonSet where the image has one: Amazon Linux and
 Bottlerocket.
 
 ### Why it matters
 
-The GPU Operator's driver container and the image's own driver load the same kernel modules. The
-second one fails, and nodes never become ready.
+Both drivers load the same kernel modules. The second one fails, and nodes never become ready.
 
 ### What to do
 
@@ -57,7 +56,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .os(pool.os.value)
             .is_some_and(|os| os.has_driver);
         let here = cluster.cloud.facts().drivers.contains(&pool.driver.value);
-        if has && here && pool.driver.value != DriverOwner::Preinstalled {
+        if has && here && pool.driver.value == DriverOwner::DaemonSet {
             let family = family_name(pool.os.value);
             let message = format!("the image `{family}` has the NVIDIA driver already");
             report

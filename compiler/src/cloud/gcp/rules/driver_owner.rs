@@ -1,6 +1,6 @@
 //! A driver installed by whom GKE does not let.
 
-use gpuc_schema::config::{DevicePlugin, DriverOwner, OsFamily};
+use gpuc_schema::config::{DevicePlugin, DriverOwner};
 
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
@@ -15,16 +15,15 @@ pub(super) static RULE: Rule = Rule {
         explain: r"### What it checks
 
 Whether the one who installs the driver goes with the one who advertises the GPUs: GKE itself
-only where GKE advertises them, the GPU Operator only beside a plugin that is not GKE's and on
-Ubuntu, and GKE wherever it cuts GPUs into slices.
+only where GKE advertises them, the GPU Operator only beside a plugin that is not GKE's, and GKE
+wherever it cuts GPUs into slices.
 
 ### Why it matters
 
 The label that keeps GKE's device plugin off a node leaves a pool with GKE's default driver
-install without a driver (NVIDIA/aicr#2047). On Container-Optimized OS the GPU Operator's driver
-container has no place to install to, and GKE's plugin looks for the driver in the folder where
-GKE's installers put it. The slices of a pool whose GPUs GKE cuts are made together with the
-driver.
+install without a driver (NVIDIA/aicr#2047). GKE's plugin looks for the driver in the folder
+where GKE's installers put it. The slices of a pool whose GPUs GKE cuts are made together with
+the driver.
 
 ### What to do
 
@@ -92,11 +91,6 @@ fn contradiction(pool: &Pool) -> Option<(&'static str, gpuc_schema::Span, &'stat
             "GKE's device plugin does not find the driver that the GPU Operator installs",
             plugin,
             "write `driver: preinstalled`",
-        )),
-        DriverOwner::Operator if pool.os.value == OsFamily::ContainerOptimized => Some((
-            "the GPU Operator cannot install a driver on Container-Optimized OS",
-            pool.os.span,
-            "write `driver: daemonSet`",
         )),
         DriverOwner::DaemonSet if by_gke && is_cut(pool) => Some((
             "GKE cuts GPUs into slices only where it installs the driver",

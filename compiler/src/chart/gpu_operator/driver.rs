@@ -1,0 +1,157 @@
+//! The driver that the operator installs: one for all pools that ask for it where one suits them all, else one for
+//! each.
+
+use std::collections::BTreeSet;
+
+use gpuc_schema::gpu::cuda::DriverVersion;
+use serde_json::{Map, Value, json};
+
+use super::CHART;
+use crate::check::Checked;
+use crate::lower;
+use crate::lower::inputs;
+use crate::model::{Pool, PoolGpus};
+use crate::node::Origin;
+use crate::plan::Object;
+
+/// The version that the chart brings, in the branch for everything from Turing on.
+///
+/// Source: NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, `driver.version`.
+const NEWEST: &str = "595.91.07";
+
+/// The version of the last branch for Pascal and Volta.
+///
+/// Source: NVIDIA/gpu-driver-container `.github/image-matrix.json` @7f9a9e3f, read 2026-11-21.
+const OLDER: &str = "580.178.04";
+
+/// The folder of the objects.
+const COMPONENT: &str = "nvidia-drivers";
+
+/// What one driver container is like. Pools that differ in it cannot have the same.
+///
+/// A driver container is built for one operating system, and the one that all nodes have in common takes that of the
+/// first node (cloud-native-docs, gpu-operator/gpu-driver-configuration.rst, read 2026-11-21).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Driver {
+    version: String,
+    modules: &'static str,
+    family: String,
+}
+
+/// The pools whose driver the operator installs, each with its cards.
+fn pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = (&'c Pool, &'c PoolGpus)> {
+    let pools = cluster.operator_pools();
+    pools
+        .filter(|(_, operands)| operands.driver)
+        .map(|(pool, _)| {
+            let gpus = pool.gpus.sure().as_ref();
+            let gpus = gpus.unwrap_or_else(|| unreachable!("the operator serves pools with GPUs"));
+            (pool, gpus)
+        })
+}
+
+fn driver(pool: &Pool, gpus: &PoolGpus) -> Driver {
+    Driver {
+        version: version(pool, gpus),
+        modules: gpus.model.kernel_modules(),
+        family: format!("{:?}", pool.os.value),
+    }
+}
+
+/// What the user wrote, or the newest that knows the card.
+fn version(pool: &Pool, gpus: &PoolGpus) -> String {
+    if let Some(written) = &pool.driver_version {
+        return written.value.clone();
+    }
+    let newest = DriverVersion::parse(NEWEST).map(|version| version.branch);
+    let knows = gpus
+        .model
+        .max_driver_branch
+        .is_none_or(|last| Some(last) >= newest);
+    if knows { NEWEST } else { OLDER }.to_owned()
+}
+
+/// The one driver that all pools have in common, if they do.
+fn common(cluster: &Checked<'_>) -> Option<Driver> {
+    let drivers: BTreeSet<_> = pools(cluster)
+        .map(|(pool, gpus)| driver(pool, gpus))
+        .collect();
+    let mut drivers = drivers.into_iter();
+    drivers.next().filter(|_| drivers.next().is_none())
+}
+
+/// The section of the values.
+pub(super) fn values(cluster: &Checked<'_>) -> Value {
+    if pools(cluster).next().is_none() {
+        return json!({"enabled": false});
+    }
+    match common(cluster) {
+        Some(driver) => json!({
+            "enabled": true,
+            "version": driver.version,
+            "kernelModuleType": driver.modules,
+        }),
+        None => json!({
+            "enabled": true,
+            "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false},
+        }),
+    }
+}
+
+/// Whether every pool has an object of its own that says which driver its nodes get.
+pub(super) fn is_by_pool(cluster: &Checked<'_>) -> bool {
+    pools(cluster).next().is_some() && common(cluster).is_none()
+}
+
+/// An object for each pool, where no one driver suits them all.
+pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
+    if !is_by_pool(cluster) {
+        return Vec::new();
+    }
+    pools(cluster)
+        .map(|(pool, gpus)| object(pool, gpus))
+        .collect()
+}
+
+fn object(pool: &Pool, gpus: &PoolGpus) -> Object {
+    let driver = driver(pool, gpus);
+    let selector = pool.selector.iter();
+    let selector: Map<String, Value> = selector
+        .map(|label| (label.key.clone(), json!(label.value)))
+        .collect();
+    let object = json!({
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "NVIDIADriver",
+        "metadata": {
+            "name": pool.name.value,
+            "labels": {"app.kubernetes.io/managed-by": "gpuc"},
+        },
+        "spec": {
+            "default": false,
+            "driverType": "gpu",
+            "repository": "nvcr.io/nvidia",
+            "image": "driver",
+            "version": driver.version,
+            "kernelModuleType": driver.modules,
+            "nodeSelector": selector,
+            "tolerations": lower::tolerations(pool),
+            "manager": {
+                "repository": "nvcr.io/nvidia/cloud-native",
+                "image": "k8s-driver-manager",
+                "version": "v0.12.0",
+            },
+            // As the chart has it for the driver that all nodes have in common.
+            "startupProbe": {
+                "initialDelaySeconds": 60,
+                "periodSeconds": 10,
+                "timeoutSeconds": 60,
+                "failureThreshold": 120,
+            },
+        },
+    });
+    let version = pool.driver_version.as_ref().map(|version| version.span);
+    let own = [pool.driver.span, pool.os.span, gpus.chosen].into_iter();
+    let inputs = own.chain(version).chain(inputs::placement(pool));
+    let why = "no one driver suits all pools whose driver the GPU Operator installs";
+    Object::new(COMPONENT, &object, Origin::fact(inputs, why, CHART.source))
+}

@@ -1,0 +1,211 @@
+//! What must never come together on a node: each known contradiction of driver, device plugin, sharing and taints is
+//! refused by a rule that shows both places, or cannot be made at all, because gpuc writes both sides from one key.
+
+use std::collections::BTreeMap;
+
+use crate::support::compile_text;
+
+/// How a contradiction is kept out.
+enum KeptOut {
+    /// By a finding of this name; it points at so many places at least.
+    Found(&'static str, usize),
+    /// By what is written: some file has the one text, no file the other.
+    Written {
+        /// A text of some file.
+        has: &'static str,
+        /// A text of no file.
+        lacks: &'static str,
+    },
+}
+
+use KeptOut::{Found, Written};
+
+const AWS: &str = r#"{aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}"#;
+const AZURE: &str = "{azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, \
+                     location: eastus, cluster: {existing: {}}}}";
+const GCP: &str =
+    "{gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}";
+const LAB: &str = "{onPrem: {context: lab}}";
+
+/// The contradiction, where it would stand, the pool's keys, and what keeps it out.
+const TABLE: &[(&str, &str, &str, KeptOut)] = &[
+    (
+        "C01: eksctl's device plugin beside the operator's",
+        AWS,
+        "machine: g6.xlarge, stack: {devicePlugin: operator}",
+        Written {
+            has: "--install-nvidia-plugin=false",
+            lacks: "--install-nvidia-plugin=true",
+        },
+    ),
+    (
+        "C02: the operator's device plugin beside the one inside Bottlerocket",
+        AWS,
+        "machine: g6.xlarge, os: {family: Bottlerocket}, stack: {devicePlugin: operator}",
+        Found("plugin-twice", 2),
+    ),
+    (
+        "C03: the operator's driver on an image that has one",
+        AWS,
+        "machine: g6.xlarge, os: {family: AmazonLinux2023}, stack: {driver: operator}",
+        Found("operator-driver-impossible", 2),
+    ),
+    (
+        "C03: the operator's toolkit on an image that has one",
+        AWS,
+        "machine: g6.xlarge, stack: {devicePlugin: operator}",
+        Written {
+            has: "toolkit:\n  enabled: false\n",
+            lacks: "toolkit:\n  enabled: true\n",
+        },
+    ),
+    (
+        "C04: a machine whose GPUs eksctl does not see",
+        AWS,
+        "machine: p3.8xlarge, stack: {devicePlugin: operator}",
+        Found("gpu-unseen-by-eksctl", 1),
+    ),
+    (
+        "C05: a part of a GPU that EC2 counts as none",
+        AWS,
+        "machine: g6f.xlarge, stack: {devicePlugin: operator}",
+        Found("fractional-gpu-uncounted", 1),
+    ),
+    (
+        "C06: GKE's device plugin beside the operator's",
+        GCP,
+        "machine: g2-standard-8, stack: {devicePlugin: operator}",
+        Written {
+            has: "gke-no-default-nvidia-gpu-device-plugin=true",
+            lacks: "gpu-driver-version=default",
+        },
+    ),
+    (
+        "C07: GKE's sharing without GKE's device plugin",
+        GCP,
+        "machine: g2-standard-8, stack: {devicePlugin: operator}, sharing: {timeSlicing: {replicas: 4}}",
+        Written {
+            has: "timeSlicing:",
+            lacks: "gpu-sharing-strategy",
+        },
+    ),
+    (
+        "C08: GKE's own taint written again",
+        GCP,
+        "machine: g2-standard-8, stack: {devicePlugin: operator}, \
+         taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]",
+        Found("gke-taint-automatic", 1),
+    ),
+    (
+        "C09: AKS's managed GPU pools",
+        AZURE,
+        "machine: Standard_NC4as_T4_v3, stack: {devicePlugin: cloud}",
+        Found("plugin-unavailable", 1),
+    ),
+    (
+        "C10: AKS without a driver and nobody who brings the toolkit",
+        AZURE,
+        "machine: Standard_NC4as_T4_v3, stack: {driver: operator, devicePlugin: operator}",
+        Written {
+            has: "toolkit:\n  enabled: true\n",
+            lacks: "--gpu-driver Install",
+        },
+    ),
+    (
+        "C10: AKS's driver and the operator's",
+        AZURE,
+        "machine: Standard_NC4as_T4_v3, stack: {driver: preinstalled, devicePlugin: operator}",
+        Written {
+            has: "driver:\n  enabled: false\n",
+            lacks: "--gpu-driver None",
+        },
+    ),
+    (
+        "C11: a taint without a value, which az refuses",
+        AZURE,
+        "machine: Standard_NC4as_T4_v3, stack: {devicePlugin: operator}, taints: [{key: sku, effect: NoSchedule}]",
+        Found("taint-value-missing", 1),
+    ),
+    (
+        "C12: MPS and MIG on one GPU",
+        LAB,
+        "gpu: {model: a100-sxm4-40gb, perNode: 1}, hosts: [a], stack: {devicePlugin: operator}, \
+         sharing: {mps: {replicas: 4}, mig: {strategy: single, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}",
+        Found("not-one-choice", 1),
+    ),
+    (
+        "C13: EFA over several zones",
+        AWS,
+        "machine: p5.48xlarge, zones: [us-east-1a, us-east-1b], network: {efa: {}}, stack: {devicePlugin: operator}",
+        Found("efa-several-zones", 1),
+    ),
+    (
+        "C14: a driver that no longer knows the card",
+        LAB,
+        "gpu: {model: v100-sxm2-16gb, perNode: 1}, hosts: [a], \
+         stack: {driver: operator, devicePlugin: operator, driverVersion: 595.91.07}",
+        Found("driver-too-new", 2),
+    ),
+    (
+        "C14: the newest driver, unasked, for a card that it does not know",
+        LAB,
+        "gpu: {model: v100-sxm2-16gb, perNode: 1}, hosts: [a], stack: {driver: operator, devicePlugin: operator}",
+        Written {
+            has: "version: 580.178.04",
+            lacks: "595.91.07",
+        },
+    ),
+    (
+        "C15: slices of AKS, and a device plugin that does not look for them",
+        AZURE,
+        "machine: Standard_NC24ads_A100_v4, stack: {driver: preinstalled, devicePlugin: operator}, \
+         sharing: {mig: {strategy: single, perGpu: [{layout: [{profile: 1g.10gb, count: 7}]}]}}",
+        Written {
+            has: "mig:\n  strategy: single\n",
+            lacks: "migStrategy: none\n    sharing",
+        },
+    ),
+];
+
+#[test]
+fn no_contradiction_reaches_a_tree() {
+    let mut wrong = Vec::new();
+    for (what, place, pool, kept_out) in TABLE {
+        let text = format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
+             kubernetes: {{version: \"1.34\"}}\ncloud: {place}\nnodePools:\n  \
+             - {{name: gpu, nodes: {{count: 1}}, {pool}}}\n"
+        );
+        let outcome = compile_text(&text);
+        match kept_out {
+            Found(name, places) => {
+                let mut found = outcome.findings.iter();
+                let found = found.find(|found| found.code.name == *name);
+                let shown = found.map_or(0, |found| {
+                    let labels = found.labels.iter().map(|label| label.span);
+                    labels.filter(|span| span.is_written()).count() + 1
+                });
+                if shown < *places {
+                    wrong.push(format!("{what}: {shown} places\n{}", outcome.text()));
+                }
+            }
+            Written { has, lacks } => {
+                let files: BTreeMap<_, _> = outcome.files().into_iter().collect();
+                let any = |text: &str| files.values().any(|file| file.contains(text));
+                if !any(has) || any(lacks) {
+                    let text = outcome.text();
+                    wrong.push(format!("{what}: {} {}\n{text}", any(has), any(lacks)));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_known_contradiction_is_in_the_table() {
+    let known: Vec<_> = (1..=15).map(|number| format!("C{number:02}")).collect();
+    let mut listed: Vec<_> = TABLE.iter().map(|row| row.0[..3].to_owned()).collect();
+    listed.dedup();
+    assert_eq!(listed, known);
+}
