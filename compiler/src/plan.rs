@@ -368,9 +368,29 @@ pub enum Delivery {
         tool: &'static str,
         /// The folder of the objects, below the cluster's: what the tool's own configuration points at.
         folder: &'static str,
-        /// The objects, each in the folder that its component names, below that one.
+        /// The objects, each in the folder that its component names, below that one. Those of no component stand in it
+        /// and are what the tool is told of first.
         objects: Vec<Object>,
+        /// What the tree's README says of it.
+        guide: Guide,
     },
+}
+
+/// How a tool is told of the tree.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Guide {
+    /// The repository's URL.
+    pub repository: String,
+    /// The branch.
+    pub branch: String,
+    /// The cluster's folder in the repository; empty for the repository itself.
+    pub path: String,
+    /// The namespace that the tool runs in.
+    pub namespace: String,
+    /// The Secret that it reads the repository with.
+    pub secret: Option<String>,
+    /// Whether it runs in another cluster.
+    pub elsewhere: bool,
 }
 
 /// Something that `verify.sh` looks for in the cluster.
@@ -384,6 +404,8 @@ pub struct Expectation {
     pub min_nodes: u32,
     /// How many of each GPU resource a node has.
     pub allocatable: BTreeMap<String, u32>,
+    /// What pods claim of a node.
+    pub devices: Vec<ExpectedDevices>,
     /// How many of each other resource a node has, such as network interfaces.
     pub fabric: BTreeMap<String, u32>,
     /// The DaemonSets of this tree that serve it, as namespace and name.
@@ -392,6 +414,21 @@ pub struct Expectation {
     pub tolerations: Vec<serde_json::Value>,
     /// The runtime class of a test pod, where it needs one.
     pub runtime_class: Option<String>,
+}
+
+/// Devices that the ResourceSlices of a node describe.
+#[derive(Clone, Debug)]
+pub struct ExpectedDevices {
+    /// The class that takes them.
+    pub class: String,
+    /// The driver that describes them.
+    pub driver: String,
+    /// Their attribute `type`.
+    pub kind: &'static str,
+    /// Their attribute `profile`, for slices of a GPU.
+    pub profile: Option<&'static str>,
+    /// How many a node has.
+    pub per_node: u32,
 }
 
 /// What the tree's README says.
@@ -403,6 +440,8 @@ pub struct Summary {
     pub kubernetes: String,
     /// The pools.
     pub pools: Vec<PoolSummary>,
+    /// How GPUs are watched, a sentence each; empty where they are not.
+    pub monitoring: Vec<String>,
     /// What is to be known before it is applied, a sentence each.
     pub notes: Vec<String>,
 }
@@ -432,12 +471,36 @@ pub struct PoolSummary {
     pub max_gpus: u64,
     /// What it offers.
     pub resources: Vec<ResourceSummary>,
+    /// What pods claim of it.
+    pub classes: Vec<ClassSummary>,
+    /// An example of a claim and of a pod that has it, each an object; nothing where pods claim nothing.
+    #[serde(skip)]
+    pub claim: Vec<Node>,
     /// Its taints, as `key=value:Effect`.
     pub taints: Vec<String>,
     /// Who installs the driver, in words.
     pub driver: String,
     /// Who advertises the GPUs, in words.
     pub plugin: String,
+}
+
+/// A DeviceClass in words and numbers.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct ClassSummary {
+    /// Its name.
+    pub name: String,
+    /// What a device of it is, in words.
+    pub device: String,
+    /// How many on a node.
+    pub per_node: u32,
+    /// How many at the fewest nodes.
+    pub min: u64,
+    /// How many at the most nodes.
+    pub max: u64,
+    /// What a quota calls them.
+    pub quota: String,
+    /// What a container may ask for instead of a claim; empty where Kubernetes makes none for it.
+    pub extended: String,
 }
 
 /// A resource in words and numbers.

@@ -5,10 +5,18 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The `apiVersion` of this format.
 pub const API_VERSION: &str = "node.gpuc.dev/v1alpha1";
+
+/// The key of the taint with which nodes register whose GPUs the runtime has to cut first, and which it takes off.
+///
+/// The Cluster Autoscaler, a cloud's own among them, takes a node with a taint that begins so for one that is about to
+/// be ready, and leaves the taint out of its picture of nodes to come; no flag is needed (kubernetes/autoscaler,
+/// cluster-autoscaler/FAQ.md, 2026-11).
+pub const STARTUP_TAINT: &str = "startup-taint.cluster-autoscaler.kubernetes.io/gpuc";
 
 /// The `kind` of this format.
 pub const KIND: &str = "NodeConfig";
@@ -60,7 +68,9 @@ pub struct NodeConfig {
 }
 
 /// What a container can get beside its GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum Extra {
     /// GDRCopy: copies between host and GPU memory with little delay.
@@ -74,13 +84,13 @@ pub enum Extra {
 }
 
 /// Which shares go first where GPUs are shared or cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SharePlacement {
-    /// The GPU with the fewest users.
+    /// The GPU with the fewest users: containers get in each other's way as little as can be.
     #[default]
     Distributed,
-    /// The GPU with the most users that has room.
+    /// The GPU with the most users that has room: whole GPUs stay free for as long as can be.
     Packed,
 }
 

@@ -6,6 +6,7 @@ use std::fs;
 
 use gpuc::load::{ReadError, World};
 use gpuc::node::Node;
+use gpuc::plan::Delivery;
 
 use crate::support::{Outcome, compile_files, expect_files, repository};
 
@@ -82,6 +83,21 @@ fn the_trees_of_the_flagships_are_the_committed_ones() {
     expect_files("golden/build", &wanted);
 }
 
+/// What Flux and Argo CD are told, and the one who tells them: everything of these examples but the scripts.
+#[test]
+fn what_gitops_tools_are_told_is_committed() {
+    let mut wanted = BTreeMap::new();
+    let examples = examples();
+    for name in ["aks-argocd", "eks-flux"] {
+        let files = compile_example(&examples[name]).files();
+        let files = files
+            .into_iter()
+            .filter(|(path, _)| !path.contains("/cloud/"));
+        wanted.extend(files);
+    }
+    expect_files("golden/gitops", &wanted);
+}
+
 /// The other examples: what they have that is worth a look, without every byte of it.
 #[test]
 fn the_outlines_of_all_examples_are_the_committed_ones() {
@@ -137,6 +153,12 @@ fn outline(outcome: &Outcome) -> String {
             let (name, chart) = (&release.name, release.chart);
             writeln!(text, "  release {name}: {} {}", chart.name, chart.version).unwrap();
         }
+        let by = match &plan.delivery {
+            Delivery::Script => "install.sh",
+            Delivery::Gitops { tool, .. } => tool,
+        };
+        let steps: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+        writeln!(text, "  brought by {by}: {}", steps.join(", ")).unwrap();
         for resource in &plan.provisioning.resources {
             let (kind, name) = (resource.kind.name, &resource.name);
             writeln!(text, "  script {}: {kind} {name}", resource.script).unwrap();

@@ -12,6 +12,7 @@ mod cli;
 mod codes;
 mod conflicts;
 mod corpus;
+mod deliveries;
 mod examples;
 mod fresh;
 mod fuzzed;

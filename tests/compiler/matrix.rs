@@ -56,7 +56,8 @@ const COLUMNS: &[Column] = &[
     },
 ];
 
-const PLUGINS: &[&str] = &["gpuc", "nvidia", "operator", "cloud"];
+/// Who advertises the GPUs; `dra` for nobody, where pods claim them.
+const PLUGINS: &[&str] = &["gpuc", "nvidia", "operator", "cloud", "dra"];
 
 const DRIVERS: &[&str] = &["default", "preinstalled", "operator", "daemonSet", "host"];
 
@@ -65,7 +66,7 @@ const SHARINGS: &[&str] = &["none", "timeSlicing", "mps", "mig-single", "mig-mix
 #[test]
 fn every_combination_is_what_the_table_says() {
     let mut table = String::from(
-        "# What goes together: cloud, devicePlugin, driver, sharing, os.family. This file is generated.\n",
+        "# What goes together: cloud, devicePlugin or dra, driver, sharing, os.family. This file is generated.\n",
     );
     for column in COLUMNS {
         for family in families(column.key) {
@@ -107,6 +108,10 @@ impl Column {
             "gpuc" => r#", runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#,
             _ => "",
         };
+        let plugin = match plugin {
+            "dra" => "allocation: dra".to_owned(),
+            plugin => format!("devicePlugin: {plugin}"),
+        };
         let mig = |strategy: &str, slices: &str| {
             format!("{{mig: {{strategy: {strategy}, perGpu: [{{layout: [{slices}]}}]}}}}")
         };
@@ -126,7 +131,7 @@ impl Column {
         format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
              kubernetes: {{version: \"{version}\"}}\ncloud:\n  {place}\n\
-             stack: {{devicePlugin: {plugin}{driver}{image}}}\nnodePools:\n  \
+             stack: {{{plugin}{driver}{image}}}\nnodePools:\n  \
              - {{name: system, {}nodes: {{count: 1}}}}\n  \
              - {{name: gpu, {pool}, nodes: {{count: 1}}, os: {{family: {family}}}, sharing: {sharing}}}\n",
             system(self.key),

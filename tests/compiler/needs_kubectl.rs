@@ -1,13 +1,55 @@
 //! `kubectl kustomize` builds the manifests of every cluster to exactly the objects that were meant.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
+use gpuc::plan::Delivery;
 use serde::Deserialize;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::corpus::{Case, cases};
+
+/// The folders that Flux or Argo CD is told of, and the cluster's own, build; to what stands in them alone.
+#[test]
+#[ignore = "needs kubectl"]
+fn kustomize_builds_every_folder_that_is_synced() {
+    let mut seen = 0;
+    for case in cases() {
+        let Delivery::Gitops {
+            folder, objects, ..
+        } = &case.plan().delivery
+        else {
+            continue;
+        };
+        let tree = written(case);
+        let of = |component: &str| {
+            let objects = objects.iter().filter(|it| it.component == component);
+            let values = objects.map(|it| serde_json::to_value(&it.node).unwrap());
+            sorted(values.collect())
+        };
+        let components: BTreeSet<_> = objects.iter().map(|it| it.component.as_str()).collect();
+        for component in components {
+            let path = format!("{folder}/{component}");
+            let built = kustomize(&tree.path().join(path.trim_end_matches('/')));
+            assert_eq!(built, Ok(of(component)), "{}: {path}", case.name);
+            seen += 1;
+        }
+        assert_eq!(kustomize(tree.path()), Ok(of("")), "{}", case.name);
+        let parts: BTreeSet<_> = case.plan().objects.iter().map(|it| &it.component).collect();
+        for part in parts {
+            let built = kustomize(&tree.path().join("manifests").join(part));
+            assert!(
+                built.is_ok_and(|it| !it.is_empty()),
+                "{}: {part}",
+                case.name
+            );
+        }
+    }
+    assert!(seen > 10, "{seen} folders");
+}
 
 #[test]
 #[ignore = "needs kubectl"]
@@ -57,15 +99,25 @@ fn objects(case: &Case) -> Vec<Value> {
 
 /// What kustomize makes of the tree.
 fn built(case: &Case) -> Result<Vec<Value>, String> {
+    kustomize(&written(case).path().join("manifests"))
+}
+
+/// The tree on disk.
+fn written(case: &Case) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, file) in case.tree().files() {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, &file.contents).unwrap();
     }
+    folder
+}
+
+/// What kustomize makes of a folder.
+fn kustomize(folder: &Path) -> Result<Vec<Value>, String> {
     let output = Command::new("kubectl")
         .arg("kustomize")
-        .arg(folder.path().join("manifests"))
+        .arg(folder)
         .output()
         .expect("this test needs kubectl");
     if !output.status.success() {

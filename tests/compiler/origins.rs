@@ -97,6 +97,46 @@ nodePools:
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+  - name: train
+    machine: p4d.24xlarge
+    nodes: {count: 2}
+    dedicatedTo: research
+    sharing: {timeSlicing: {replicas: 4, rename: false}}
+monitoring:
+  exporter: dcgm
+  alerts: {temperatureCelsius: 85, disabled: [GpuIdle]}
+  dashboards: true
+  prometheus: {install: {retentionDays: 15, grafana: {adminSecret: grafana-admin}}}
+"#,
+        changes: &[
+            ("name: train", "name: drill"),
+            ("p4d.24xlarge", "g6.12xlarge"),
+            ("count: 2}\n    dedicated", "count: 3}\n    dedicated"),
+            ("dedicatedTo: research", "dedicatedTo: vision"),
+            ("replicas: 4", "replicas: 3"),
+            ("rename: false", "rename: true"),
+            ("devicePlugin: gpuc", "devicePlugin: nvidia"),
+            ("exporter: dcgm", "exporter: gpuc"),
+            ("temperatureCelsius: 85", "temperatureCelsius: 80"),
+            ("[GpuIdle]", "[GpuXid]"),
+            ("dashboards: true", "dashboards: false"),
+            ("retentionDays: 15", "retentionDays: 30"),
+            ("grafana-admin", "grafana-login"),
+            (
+                "{install: {retentionDays: 15, grafana: {adminSecret: grafana-admin}}}",
+                "{existing: {release: monitoring}}",
+            ),
+        ],
+    },
+    Case {
+        yaml: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
 cloud: {onPrem: {context: lab, distribution: kubeadm}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -138,6 +178,31 @@ nodePools:
             ("capacity: {spot: {}}", "capacity: onDemand"),
             ("replicas: 4", "replicas: 3"),
             ("sharing: {timeSlicing", "sharing: {mps"),
+        ],
+    },
+    Case {
+        yaml: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: lab}}
+stack: {allocation: dra}
+nodePools:
+  - name: train
+    gpu: {model: L40S, perNode: 4}
+    hosts: [dgx-1]
+    nodes: {count: 1}
+    taints: [{key: sku, value: gpu, effect: NoSchedule}]
+    sharing: {mps: {replicas: 4}}
+    network: {rdma: {infiniband: {driver: operator}}}
+"#,
+        changes: &[
+            ("name: train", "name: drill"),
+            ("model: L40S", "model: L4"),
+            ("value: gpu", "value: vision"),
+            ("replicas: 4", "replicas: 8"),
+            ("infiniband: {driver: operator}", "roce: {driver: operator}"),
+            ("driver: operator", "driver: preinstalled"),
         ],
     },
 ];

@@ -7,6 +7,7 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ResourceQuota, ServiceAccount};
 use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use k8s_openapi::api::storage::v1::StorageClass;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -42,14 +43,21 @@ const KINDS: &[(&str, &str, Reader)] = &[
     ),
     ("v1", "ConfigMap", through::<ConfigMap>),
     ("v1", "Namespace", through::<Namespace>),
+    // The types are those of the oldest Kubernetes, which has no such kind; its schema is asked in `needs_upstream`.
+    ("resource.k8s.io/v1", "DeviceClass", through::<Value>),
     ("v1", "ResourceQuota", through::<ResourceQuota>),
     ("v1", "ServiceAccount", through::<ServiceAccount>),
+    ("storage.k8s.io/v1", "StorageClass", through::<StorageClass>),
 ];
 
 fn through<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, String> {
     let typed: T = serde_yaml::from_str(yaml).map_err(|error| error.to_string())?;
     serde_json::to_value(typed).map_err(|error| error.to_string())
 }
+
+/// Groups of custom resources, for which k8s-openapi has no types: `needs_upstream::kubernetes` holds them against
+/// their definitions.
+const CUSTOM: &[&str] = &["mellanox.com/", "monitoring.coreos.com/"];
 
 fn reader(api_version: &str, kind: &str) -> Reader {
     let row = KINDS
@@ -64,6 +72,9 @@ fn nothing_is_lost_on_the_way_through_kubernetes_types() {
     for case in cases() {
         for object in &case.plan().objects {
             let identity = &object.identity;
+            if CUSTOM.iter().any(|it| identity.api_version.starts_with(it)) {
+                continue;
+            }
             let meant = serde_json::to_value(&object.node).unwrap();
             let read = reader(&identity.api_version, &identity.kind);
             let read = read(&gpuc::yaml::to_yaml(&object.node));

@@ -28,6 +28,7 @@ mod mig;
 mod mps;
 mod nvml;
 mod proto;
+mod settings;
 #[path = "../support/kubelet/mod.rs"]
 mod simulated_kubelet;
 mod watcher;

@@ -1,5 +1,6 @@
 //! What the compiler writes for the runtime, and what the runtime makes of it: arguments, configuration, and what each
-//! container sees of its node. Every example is compiled, so that no cloud and no way of sharing is left out.
+//! container sees of its node. Every example is compiled, and the clusters with every setting, so that no cloud and no
+//! way of sharing is left out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,26 +10,29 @@ use clap::Parser;
 use gpuc::compile::{Options, compile};
 use gpuc::diag::{Levels, Report};
 use gpuc::load::{self, Files};
+use gpuc::plan::Plan;
 use gpuc::resolve::Choices;
 use gpuc::source::Sources;
 use gpuc_runtime::args::{Cli, Command, MigCommand, NodeArgs};
 use gpuc_runtime::config::{self, NodeConfig};
-use gpuc_schema::node_config::{DeviceInjection, NodeSharing};
+use gpuc_schema::node_config::{DeviceInjection, NodeSharing, STARTUP_TAINT};
 use serde_yaml::Value;
 
 /// A pool's objects, read back.
-struct Pool {
-    name: String,
-    pod: Value,
-    config_map: String,
-    config: NodeConfig,
+pub(crate) struct Pool {
+    pub(crate) name: String,
+    /// Whether the cloud makes its nodes with the startup taint.
+    pub(crate) declares_startup: bool,
+    pub(crate) pod: Value,
+    pub(crate) config_map: String,
+    pub(crate) config: NodeConfig,
 }
 
 /// A container, and what its command is given.
-struct Container<'p> {
-    pool: &'p Pool,
-    value: &'p Value,
-    cli: Cli,
+pub(crate) struct Container<'p> {
+    pub(crate) pool: &'p Pool,
+    pub(crate) value: &'p Value,
+    pub(crate) cli: Cli,
 }
 
 #[test]
@@ -176,7 +180,14 @@ fn every_container_may_do_what_its_command_does() {
 }
 
 impl Pool {
-    fn containers(&self) -> Vec<Container<'_>> {
+    /// The keys that its pods tolerate.
+    pub(crate) fn tolerations(&self) -> Vec<&str> {
+        let tolerations = self.pod["tolerations"].as_sequence();
+        let tolerations = tolerations.into_iter().flatten();
+        tolerations.filter_map(|it| it["key"].as_str()).collect()
+    }
+
+    pub(crate) fn containers(&self) -> Vec<Container<'_>> {
         let lists = ["initContainers", "containers"].map(|list| self.pod[list].as_sequence());
         let values = lists.into_iter().flatten().flatten();
         values.map(|value| Container::read(self, value)).collect()
@@ -221,7 +232,7 @@ impl<'p> Container<'p> {
     }
 
     /// The volume and the mount that a path in the container is on: the longest that it begins with.
-    fn seen(&self, path: &Path) -> (&Value, &Value) {
+    pub(crate) fn seen(&self, path: &Path) -> (&Value, &Value) {
         let mounts = self.value["volumeMounts"].as_sequence().unwrap().iter();
         let at = |mount: &Value| PathBuf::from(mount["mountPath"].as_str().unwrap());
         let mount = mounts
@@ -236,7 +247,7 @@ impl<'p> Container<'p> {
     }
 
     /// What a path in the container is on the host.
-    fn host_path(&self, path: &Path) -> PathBuf {
+    pub(crate) fn host_path(&self, path: &Path) -> PathBuf {
         let (volume, mount) = self.seen(path);
         let host = volume["hostPath"]["path"].as_str();
         let host = Path::new(host.unwrap_or_else(|| panic!("{self}: {}", path.display())));
@@ -248,7 +259,7 @@ impl<'p> Container<'p> {
     }
 
     /// A folder that the kubelet, a container runtime or another container finds under the same name.
-    fn writes_as_the_host(&self, path: &Path) {
+    pub(crate) fn writes_as_the_host(&self, path: &Path) {
         assert_eq!(self.host_path(path), path, "{self}");
         let (_, mount) = self.seen(path);
         assert!(
@@ -307,11 +318,12 @@ impl std::fmt::Display for Container<'_> {
     }
 }
 
-/// The pools that the runtime serves in the examples.
-fn pools() -> Vec<Pool> {
+/// The pools that the runtime serves.
+pub(crate) fn pools() -> Vec<Pool> {
     let mut pools = Vec::new();
-    for (path, text) in examples() {
-        let objects = objects(&path, &text);
+    for (path, text) in clusters() {
+        let compiled = compiled(&path, &text);
+        let objects = &compiled.objects;
         let config_maps: BTreeMap<String, &Value> = objects
             .iter()
             .filter(|object| object["kind"].as_str() == Some("ConfigMap"))
@@ -327,9 +339,11 @@ fn pools() -> Vec<Pool> {
                 .as_str()
                 .unwrap();
             let config = config::parse(text);
+            let config = config.unwrap_or_else(|error| panic!("{path}: {error}"));
             pools.push(Pool {
                 name: format!("{path}: {}", name(set)),
-                config: config.unwrap_or_else(|error| panic!("{path}: {error}")),
+                declares_startup: compiled.declares_startup(&config.pool),
+                config,
                 config_map,
                 pod,
             });
@@ -342,8 +356,30 @@ fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
-/// The runtime's manifests of a cluster, as a second reader of YAML sees them.
-fn objects(path: &str, text: &str) -> Vec<Value> {
+/// What is made of a cluster.
+pub(crate) struct Compiled {
+    /// The runtime's manifests, as a second reader of YAML sees them.
+    pub(crate) objects: Vec<Value>,
+    /// Every file's path and contents.
+    pub(crate) files: Vec<(String, String)>,
+    pub(crate) plan: Plan,
+}
+
+impl Compiled {
+    /// Whether the cloud's resources of a pool say that its nodes have the startup taint.
+    fn declares_startup(&self, pool: &str) -> bool {
+        let script = format!("pool-{pool}");
+        let resources = self.plan.provisioning.resources.iter();
+        let mut fields = resources
+            .filter(|resource| resource.script == script)
+            .flat_map(|resource| &resource.fields);
+        fields.any(|field| {
+            field.kind.name == "taints" && field.want.to_string().contains(STARTUP_TAINT)
+        })
+    }
+}
+
+pub(crate) fn compiled(path: &str, text: &str) -> Compiled {
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let world = Files::one(path, text);
     let choices = |_: &str| Choices::default();
@@ -351,32 +387,55 @@ fn objects(path: &str, text: &str) -> Vec<Value> {
         levels: Levels::default(),
         choices: &choices,
     };
-    let loaded = load::load_all(&world, &[path], &mut sources, &mut report);
-    let mut objects = Vec::new();
-    for one in loaded {
-        let compilation = compile(one, &options);
-        let Some((tree, _)) = &compilation.output else {
-            panic!("{path} does not compile");
-        };
-        let of_runtime = tree.files().filter(|(path, _)| {
-            path.contains("/gpuc-runtime/") && Path::new(path).extension() == Some("yaml".as_ref())
-        });
-        objects.extend(
-            of_runtime.map(|(_, file)| -> Value { serde_yaml::from_str(&file.contents).unwrap() }),
-        );
+    let mut loaded = load::load_all(&world, &[path], &mut sources, &mut report);
+    assert_eq!(loaded.len(), 1, "{path} has one cluster");
+    let compilation = compile(loaded.remove(0), &options);
+    let (Some((tree, _)), Some(plan)) = (compilation.output, compilation.plan) else {
+        panic!("{path} does not compile");
+    };
+    let files = tree.files();
+    let files: Vec<_> = files
+        .map(|(path, file)| (path.to_owned(), file.contents.clone()))
+        .collect();
+    let of_runtime = files.iter().filter(|(path, _)| {
+        path.contains("/gpuc-runtime/") && Path::new(path).extension() == Some("yaml".as_ref())
+    });
+    let objects = of_runtime.map(|(_, text)| serde_yaml::from_str(text).unwrap());
+    Compiled {
+        objects: objects.collect(),
+        plan,
+        files,
     }
-    objects
 }
 
-/// The examples that stand in one file; those of fleets build on others and differ in names only.
-fn examples() -> BTreeMap<String, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let entries = fs::read_dir(folder).unwrap();
-    let files = entries.filter_map(|entry| {
-        let path = entry.unwrap().path();
-        let name = path.file_name()?.to_str()?.to_owned();
-        let text = fs::read_to_string(path.join("gpu-cluster.yaml")).ok()?;
-        Some((format!("{name}/gpu-cluster.yaml"), text))
+/// The examples that stand in one file, and the clusters with every setting. Those of fleets build on others and differ
+/// in names only.
+pub(crate) fn clusters() -> BTreeMap<String, String> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let files = |folder: &str| {
+        let entries = fs::read_dir(top.join(folder)).unwrap();
+        entries.map(|entry| entry.unwrap().path())
+    };
+    let examples = files("examples").map(|path| path.join("gpu-cluster.yaml"));
+    let all = examples.chain(files("tests/compiler/rich"));
+    let read = all.filter_map(|path| {
+        let text = fs::read_to_string(&path).ok()?;
+        let name = path.strip_prefix(&top).unwrap().display().to_string();
+        Some((name, text))
     });
-    files.collect()
+    read.collect()
+}
+
+/// Alerts call fatal what the daemon waits for a reset after, and count for nothing what the daemon counts for nothing.
+#[test]
+fn alerts_and_the_daemon_agree_on_errors() {
+    use gpuc::lower::monitoring::alerts::{FATAL_XIDS, XIDS_OF_PROGRAMS};
+    use gpuc_runtime::health::xid::{Effect, XIDS};
+
+    let of = |wanted: fn(Effect) -> bool| {
+        let found = XIDS.iter().filter(move |xid| wanted(xid.effect));
+        found.map(|xid| xid.number).collect::<Vec<_>>()
+    };
+    assert_eq!(of(|effect| effect >= Effect::Reset), FATAL_XIDS);
+    assert_eq!(of(|effect| effect == Effect::Application), XIDS_OF_PROGRAMS);
 }

@@ -25,6 +25,8 @@ pub(crate) struct Meter {
     hangs_at: Mutex<Vec<u32>>,
     released: Condvar,
     slices: bool,
+    /// Whether it measures what alerts look at beside the usual.
+    thorough: bool,
     asked: AtomicUsize,
 }
 
@@ -69,7 +71,12 @@ impl Nvml for Meter {
             return Err(lost());
         }
         let slices = (7..14).map(|gi| (slice(index, gi), 100 * u64::from(gi), 9_000));
+        let thorough = self.thorough;
         Ok(Sample {
+            sm_clock: thorough.then_some(1_980),
+            pcie_replays: thorough.then_some(3),
+            double_bit_errors: thorough.then_some(0),
+            uncorrectable_remapped_rows: thorough.then_some(0),
             temperature: Some(40 + index),
             power: Some(100.5),
             energy: Some(9_007_199_254_740_993),
@@ -245,6 +252,31 @@ async fn gpus_are_measured_under_the_names_of_dcgm_exporter() {
     );
     let text = bench.exporter.scrape(None).await.text;
     assert!(text.contains(" 9007199254740993\n"), "no digit is lost");
+}
+
+/// What the compiler's rules count on, by name and type.
+#[tokio::test]
+async fn everything_that_alerts_read_is_there() {
+    use gpuc::lower::monitoring::metrics;
+
+    let pods = vec![pod("a", &[uuid(2)])];
+    let meter = Arc::new(Meter {
+        thorough: true,
+        ..Meter::default()
+    });
+    let node = state(
+        &inventory(8, false),
+        &NodeSharing::Exclusive,
+        BTreeMap::new(),
+    );
+    let (exporter, _state) = exporter(node, pods, meter, Plugin::default());
+    let page = read(&exporter.scrape(None).await.text, false);
+    let of_runtime = metrics::METRICS.iter();
+    let of_runtime = of_runtime.filter(|it| it.exporters.contains(&metrics::Exporter::Runtime));
+    for metric in of_runtime {
+        let kind = page.types.get(metric.name).map(String::as_str);
+        assert_eq!(kind, Some(metric.kind.word()), "{}", metric.name);
+    }
 }
 
 #[tokio::test]

@@ -117,6 +117,24 @@ def describe_nodegroup(call):
     _answer(call, {"nodegroup": _nodegroup(call)})
 
 
+def describe_addon(call):
+    cluster, name = _need(call, "--cluster-name", "--addon-name")
+    _cluster(call, cluster)
+    found = call.data["eks"].get("addons", {}).get(cluster, {}).get(name)
+    if not found:
+        raise _failed(call, "ResourceNotFoundException", f"No addon: {name} found in cluster: {cluster}")
+    _answer(call, {"addon": found})
+
+
+def describe_stacks(call):
+    (name,) = _need(call, "--stack-name")
+    _region(call)
+    found = call.data["eks"].get("stacks", {}).get(name)
+    if not found:
+        raise _failed(call, "ValidationError", f"Stack with id {name} does not exist")
+    _answer(call, {"Stacks": [found]})
+
+
 def list_nodegroups(call):
     (name,) = _need(call, "--cluster-name")
     _cluster(call, name)
@@ -349,6 +367,8 @@ _COMMANDS = {
     "eks describe-cluster": (describe_cluster, False, _NAME),
     "eks list-clusters": (list_clusters, False, {}),
     "eks describe-nodegroup": (describe_nodegroup, False, _GROUP),
+    "eks describe-addon": (describe_addon, False, flags("", "cluster-name addon-name")),
+    "cloudformation describe-stacks": (describe_stacks, False, flags("", "stack-name")),
     "eks list-nodegroups": (list_nodegroups, False, flags("", "cluster-name")),
     "eks update-nodegroup-config": (update_nodegroup, True, _GROUP | flags(
         "", "client-request-token", "labels taints scaling-config update-config node-repair-config")),

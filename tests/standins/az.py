@@ -323,12 +323,51 @@ def _write_cluster(cluster, call):
         cluster["supportPlan"] = call.get("--k8s-support-plan")
     if call.has("--enable-oidc-issuer"):
         cluster["oidcIssuerProfile"]["enabled"] = True
+    for flag, key in (("--auto-upgrade-channel", "upgradeChannel"),
+                      ("--node-os-upgrade-channel", "nodeOsUpgradeChannel")):
+        if call.has(flag):
+            profile = cluster.get("autoUpgradeProfile") or {}
+            cluster["autoUpgradeProfile"] = profile | {key: call.get(flag)}
     for flag, enabled in (("--enable-workload-identity", True), ("--disable-workload-identity", False)):
         if call.has(flag):
             if enabled and not cluster["oidcIssuerProfile"]["enabled"]:
                 raise _refuse("Enabling workload identity requires enabling OIDC issuer"
                               " (--enable-oidc-issuer).")
             cluster["securityProfile"]["workloadIdentity"] = {"enabled": enabled}
+
+
+def _schedules(call):
+    cluster = _cluster(call, "--cluster-name")
+    (name,) = _need(call, "--name")
+    return cluster, cluster.setdefault("_schedules", {}), name
+
+
+def show_schedule(call):
+    _, held, name = _schedules(call)
+    if name not in held:
+        raise _missing("NotFound", f"The maintenance configuration '{name}' was not found.")
+    _answer(call, held[name])
+
+
+def write_schedule(call):
+    cluster, held, name = _schedules(call)
+    if call.get("--schedule-type") != "Weekly":
+        raise Unsupported("az aks maintenanceconfiguration without --schedule-type Weekly")
+    if (name in held) == call.command.endswith(" add"):
+        there = "already exists" if name in held else "does not exist"
+        raise _refuse(f"Maintenance configuration '{name}' {there} in cluster '{cluster['name']}'.")
+    day, start = _need(call, "--day-of-week", "--start-time")
+    held[name] = {
+        "id": f"{cluster['id']}/maintenanceConfigurations/{name}", "name": name,
+        "maintenanceWindow": {
+            "schedule": {"daily": None, "weekly": {
+                "dayOfWeek": day, "intervalWeeks": _integer(call, "--interval-weeks")}},
+            "durationHours": _integer(call, "--duration"), "startTime": start,
+            "utcOffset": call.get("--utc-offset", "+00:00"), "startDate": "2026-11-21",
+        },
+        "notAllowedTime": None, "timeInWeek": None,
+    }
+    _answer(call, held[name])
 
 
 def update_cluster(call):
@@ -486,7 +525,7 @@ _POOL_ADD = {**_POOL_UPDATE, **flags(
 for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
     del _POOL_ADD[_flag]
 _AKS = flags("enable-oidc-issuer enable-workload-identity enable-managed-identity",
-             "tier k8s-support-plan", "tags")
+             "tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel", "tags")
 # What only node pools have, and aks create does not take for its first pool.
 _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
                     " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"
@@ -496,6 +535,9 @@ _AKS_ADD = _FIRST_POOL | _AKS | flags(
     "generate-ssh-keys no-ssh-key enable-private-cluster", "location nodepool-name"
     " node-resource-group nodepool-taints network-plugin network-plugin-mode network-dataplane",
     "nodepool-labels nodepool-tags")
+_SCHEDULE = _WAITED | flags("", "cluster-name")
+_SCHEDULED = _SCHEDULE | flags("", "schedule-type day-of-week interval-weeks start-time start-date duration"
+                               " utc-offset config-file")
 _GROUP = flags("", "name location", "tags")
 _COMMANDS = {
     "account show": (show_account, False, {}, {"-s": "--subscription", "-n": "--subscription"}),
@@ -511,6 +553,9 @@ _COMMANDS = {
     "aks delete": (delete_cluster, True, _CONFIRMED, {}),
     "aks get-credentials": (get_credentials, False, _NAMED | flags(
         "admin overwrite-existing", "context file"), {"-a": "--admin", "-f": "--file"}),
+    "aks maintenanceconfiguration show": (show_schedule, False, _SCHEDULE, {}),
+    "aks maintenanceconfiguration add": (write_schedule, True, _SCHEDULED, {}),
+    "aks maintenanceconfiguration update": (write_schedule, True, _SCHEDULED, {}),
     "aks nodepool show": (show_pool, False, _INPOOL, _POOL_ALIASES),
     "aks nodepool list": (list_pools, False, _INPOOL, _POOL_ALIASES),
     "aks nodepool add": (add_pool, True, _INPOOL | _POOL_ADD, _POOL_ALIASES),

@@ -279,6 +279,8 @@ def _nodegroup(call, name, region, group):
         "tags": own | kind | (group.get("tags") or {}),
         "updateConfig": group.get("updateConfig") or {"maxUnavailable": 1}, "version": version,
     }
+    if group.get("nodeRepairConfig"):
+        found["nodeRepairConfig"] = group["nodeRepairConfig"]
     if group.get("taints"):
         found["taints"] = [_taint(each) for each in group["taints"]]
     tags = {"eks:cluster-name": name, "eks:nodegroup-name": group["name"],
@@ -319,7 +321,71 @@ def delete_cluster(call):
     left = held["nodegroups"]
     held["autoScalingGroups"] = {
         k: v for k, v in held["autoScalingGroups"].items() if v["_nodegroup"] in left}
+    held.get("addons", {}).pop(name, None)
+    held["stacks"] = {k: v for k, v in held.get("stacks", {}).items() if v["_cluster"] != name}
     del held["clusters"][name]
+
+
+# What each add-on needs before: pkg/actions/addon/create.go asks for the agent before it makes a role.
+_WITH_ROLE = ("aws-ebs-csi-driver", "aws-efs-csi-driver")
+_ADDONS = (*_WITH_ROLE, "eks-pod-identity-agent", "eks-node-monitoring-agent")
+
+
+def create_addon(call):
+    cluster, region, _ = _name_of_cluster(call)
+    name = call.get("--name")
+    if name not in _ADDONS:
+        raise Unsupported(f"eksctl create addon --name={name}")
+    held = call.data["eks"].setdefault("addons", {}).setdefault(cluster, {})
+    if name in held:
+        return _note(f"addon {name} is already present, no action needed")
+    roles = []
+    if name in _WITH_ROLE and call.get("--auto-apply-pod-identity-associations"):
+        if "eks-pod-identity-agent" not in held:
+            raise _refuse("the eks-pod-identity-agent addon must be installed to create pod identity associations")
+        roles.append(f"arn:aws:eks:{region}:{ACCOUNT}:podidentityassociation/{cluster}/a-{name}")
+    held[name] = {"addonName": name, "clusterName": cluster, "status": "ACTIVE",
+                  "addonVersion": "v1.0.0-eksbuild.1", "podIdentityAssociations": roles}
+    return 0
+
+
+def _name_of_cluster(call):
+    """(cluster name, region, cluster) of a call without a file, in which --name is something else's."""
+    if not call.has("--cluster"):
+        raise _refuse("--cluster must be set")
+    cluster, region = call.get("--cluster"), call.get("--region")
+    return cluster, region, _cluster(call, cluster, region)
+
+
+def _stack_of_role(call):
+    cluster, _, _ = _name_of_cluster(call)
+    for flag in ("--namespace", "--service-account-name"):
+        if not call.has(flag):
+            raise _refuse(f"{flag} must be set")
+    where = f"{call.get('--namespace')}-{call.get('--service-account-name')}"
+    return cluster, f"eksctl-{cluster}-podidentityrole-{where}"
+
+
+def create_pod_identity(call):
+    cluster, stack = _stack_of_role(call)
+    if not call.has("--well-known-policies"):
+        raise _refuse("at least one of the following flags must be specified: --role-arn,"
+                      " --permission-policy-arns, --well-known-policies")
+    if "eks-pod-identity-agent" not in call.data["eks"].get("addons", {}).get(cluster, {}):
+        raise _refuse("the eks-pod-identity-agent addon must be installed to create pod identity associations")
+    stacks = call.data["eks"].setdefault("stacks", {})
+    if stack in stacks:
+        raise _refuse(f"creating CloudFormation stack \"{stack}\": AlreadyExistsException")
+    stacks[stack] = {"StackName": stack, "StackStatus": "CREATE_COMPLETE",
+                     "_cluster": cluster, "_policies": call.get("--well-known-policies")}
+    return 0
+
+
+def delete_pod_identity(call):
+    _, stack = _stack_of_role(call)
+    if call.data["eks"].get("stacks", {}).pop(stack, None) is None:
+        raise _refuse(f'pod identity association "{stack}" not found')
+    return 0
 
 
 def scale_nodegroup(call):
@@ -402,10 +468,11 @@ def version(_call):
     print("0.231.0")
 
 
-def _tables(_name, command):
+def _tables(name, command):
     """eksctl's flag table adds kinds; which command takes which flag is the list here."""
     held = table("eksctl_flags.json")
-    if held is None:
+    # The table has the flags of clusters and node groups alone.
+    if held is None or name.endswith((" addon", " podidentityassociation")):
         return None
     real = {"--" + name for key in ("nodegroup_flags", "create_nodegroup_extra", "create_cluster_extra",
             "common") for name in held[key]}
@@ -435,6 +502,13 @@ _COMMANDS = {
     "create nodegroup": (create_nodegroup, True, _CREATE),
     "delete nodegroup": (delete_nodegroup, True, _COMMON | flags("", "include exclude only")),
     "delete cluster": (delete_cluster, True, _COMMON),
+    "create addon": (create_addon, True, _COMMON | flags(
+        "auto-apply-pod-identity-associations force", "version attach-policy-arn service-account-role-arn")),
+    "create podidentityassociation": (create_pod_identity, True, _COMMON | flags(
+        "create-service-account", "namespace service-account-name well-known-policies role-arn role-name"
+        " permission-policy-arns permission-boundary-arn tags")),
+    "delete podidentityassociation": (delete_pod_identity, True, _COMMON | flags(
+        "", "namespace service-account-name")),
     "scale nodegroup": (scale_nodegroup, True, _COMMON | flags("", "nodes nodes-min nodes-max")),
     "get cluster": (get_cluster, False, _GET),
     "get nodegroup": (get_nodegroup, False, _GET),

@@ -242,6 +242,8 @@ def _cluster_settings(call, cluster):
             raise _refuse(call, "Cannot specify --enable-private-nodes without --enable-ip-alias.")
         private = bool(call.get("--enable-private-nodes"))
         cluster["networkConfig"] = {"defaultEnablePrivateNodes": private}
+    _addons(call, cluster)
+    _maintenance(call, cluster)
     if call.has("--release-channel"):
         cluster["releaseChannel"] = {"channel": call.get("--release-channel").upper()}
     # gcloud sends the labels of this flag alone, and they are the whole set (api_adapter.UpdateLabelsCommon).
@@ -252,11 +254,54 @@ def _cluster_settings(call, cluster):
         labels.pop(key, None)
 
 
+_ADDONS = {
+    "GcePersistentDiskCsiDriver": ("gcePersistentDiskCsiDriverConfig", "enabled", True),
+    "GcpFilestoreCsiDriver": ("gcpFilestoreCsiDriverConfig", "enabled", True),
+    "HorizontalPodAutoscaling": ("horizontalPodAutoscaling", "disabled", False),
+    "HttpLoadBalancing": ("httpLoadBalancing", "disabled", False),
+}
+
+
+def _addons(call, cluster):
+    """--addons names every add-on there is to be, --update-addons those to switch."""
+    config = cluster.setdefault("addonsConfig", {})
+    if call.has("--addons"):
+        named = gke_pool.listed(call.get("--addons"))
+        for name in named:
+            if name not in _ADDONS:
+                raise Unsupported(f"gcloud --addons={name}")
+        for name, (key, word, on) in _ADDONS.items():
+            config[key] = {word: on if name in named else not on}
+    if call.has("--update-addons"):
+        for name, state in gke_pool.pairs("--update-addons", call.get("--update-addons")).items():
+            key, word, on = _ADDONS[name]
+            config[key] = {word: on if state == "ENABLED" else not on}
+
+
+_WINDOW = {"--maintenance-window-start": "startTime", "--maintenance-window-end": "endTime",
+           "--maintenance-window-recurrence": "recurrence"}
+
+
+def _maintenance(call, cluster):
+    if call.has("--clear-maintenance-window"):
+        cluster.pop("maintenancePolicy", None)
+    given = {key: call.get(flag) for flag, key in _WINDOW.items() if call.has(flag)}
+    if not given:
+        return
+    if len(given) != len(_WINDOW):
+        raise _refuse(call, f"argument {' '.join(sorted(_WINDOW))}: must be specified together", 2)
+    recurrence = given.pop("recurrence")
+    window = {"recurringWindow": {"recurrence": recurrence, "window": given}}
+    cluster["maintenancePolicy"] = {"resourceVersion": "a1", "window": window}
+
+
 def update_cluster(call):
     cluster = _cluster(call, _one(call))
     frame = {*_PLACE, *_GLOBAL, "--async", "--timeout"}
     settings = {flag: value for flag, value in call.values.items() if flag not in frame}
-    if len(settings) != 1:
+    # The parts of a maintenance window are one setting.
+    groups = {"--maintenance-window" if flag in _WINDOW else flag for flag in settings}
+    if len(groups) != 1:
         raise _refuse(call, "Exactly one of the settings of the cluster must be specified.", 2)
     _cluster_settings(call, cluster)
     cluster["_flags"] |= settings
@@ -386,7 +431,8 @@ _WHERE = flags("", "location zone region")
 _CLUSTER = flags(
     "async enable-ip-alias enable-private-nodes enable-managed-prometheus enable-shielded-nodes"
     " enable-dataplane-v2 enable-image-streaming enable-multi-networking",
-    "release-channel workload-pool logging monitoring addons autoscaling-profile timeout",
+    "release-channel workload-pool logging monitoring addons autoscaling-profile timeout"
+    " maintenance-window-start maintenance-window-end maintenance-window-recurrence",
 )
 # What only node pools have, and clusters create does not take for its first pool.
 _POOLS_ONLY = flags(
@@ -407,7 +453,10 @@ _COMMANDS = {
     "container clusters update": (
         update_cluster,
         True,
-        _WHERE | _CLUSTER | flags("disable-workload-identity", "update-labels remove-labels"),
+        _WHERE | _CLUSTER | flags(
+            "disable-workload-identity clear-maintenance-window",
+            "update-labels remove-labels update-addons",
+        ),
     ),
     "container clusters delete": (delete_cluster, True, _WHERE | flags("async", "timeout")),
     "container clusters resize": (

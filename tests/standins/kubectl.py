@@ -11,7 +11,8 @@ from .cli import Command, Refused, Tool, Unsupported, flags, query, show
 _SHORT = {"no": "node", "ds": "daemonset", "ns": "namespace", "po": "pod", "cm": "configmap",
           "deploy": "deployment", "svc": "service", "crd": "customresourcedefinition"}
 _CLUSTERED = {"node", "namespace", "customresourcedefinition", "clusterrole", "clusterrolebinding",
-              "priorityclass", "runtimeclass", "storageclass", "deviceclass"}
+              "priorityclass", "runtimeclass", "storageclass", "deviceclass",
+              "resourceslice"}
 
 
 def _context(call):
@@ -394,16 +395,22 @@ def apply(call):
 def _ended(call, pod):
     """A pod that finds a node has ended well at once; `nvidia-smi -L` saw a GPU for each it asked for."""
     wanted, tolerated = {}, pod["spec"].get("tolerations", [])
+    claims = [call.data["objects"].get(f"resourceclaim/{call.get('--namespace', 'default')}/{each['resourceClaimName']}")
+              for each in pod["spec"].get("resourceClaims", [])]
+    if None in claims:
+        return pod | {"status": {"phase": "Pending"}}
     for each in pod["spec"]["containers"]:
         wanted |= (each.get("resources") or {}).get("limits") or {}
     for node in call.data["nodes"].values():
         labels, taints = node["metadata"].get("labels") or {}, node["spec"].get("taints", [])
+        slices = [each["spec"] for key, each in call.data["objects"].items() if key.startswith("resourceslice/")]
+        devices = sum(len(each["devices"]) for each in slices if each["nodeName"] == node["metadata"]["name"])
         fits = all(labels.get(k) == v for k, v in pod["spec"].get("nodeSelector", {}).items())
         held = node["status"]["allocatable"]
         room = all(int(held.get(each, "0")) >= int(count) for each, count in wanted.items())
         open_to = all(any(_tolerates(each, taint) for each in tolerated) for taint in taints)
-        if fits and room and open_to:
-            count = sum(int(each) for name, each in wanted.items() if "nvidia.com/" in name)
+        if fits and room and open_to and len(claims) <= devices:
+            count = len(claims) + sum(int(each) for name, each in wanted.items() if "nvidia.com/" in name)
             seen = [f"GPU {number}: NVIDIA Stand-In (UUID: GPU-{number})" for number in range(count)]
             call.data["logs"][pod["metadata"]["name"]] = "\n".join(seen)
             return pod | {"status": {"phase": "Succeeded"}}

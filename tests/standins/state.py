@@ -24,6 +24,7 @@ SKELETON = {
     "nodes": {},
     "objects": {},
     "applied": [],
+    "releases": {},
     "logs": {},
 }
 

@@ -394,6 +394,65 @@ class Eks(Case):
         self.assertEqual([], self.read("aws eks list-nodegroups --cluster-name lab")["nodegroups"])
 
 
+class Lifecycle(Case):
+    """What is neither a cluster nor a pool: add-ons, roles of pods, schedules."""
+
+    EKS = "--cluster=c --region=us-east-1"
+    ROLE = f"{EKS} --namespace=kube-system --service-account-name=a"
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "c.yaml").write_text(
+            "{apiVersion: eksctl.io/v1alpha5, kind: ClusterConfig, metadata: {name: c, region: us-east-1}}")
+        self.run_tool(f"eksctl create cluster -f {self.folder}/c.yaml --without-nodegroup")
+
+    def test_roles_need_the_agent(self):
+        addon = f"eksctl create addon {self.EKS} --auto-apply-pod-identity-associations --name"
+        look = "aws eks describe-addon --region us-east-1 --cluster-name c --addon-name aws-ebs-csi-driver"
+        self.run_tool(f"{addon}=aws-ebs-csi-driver", rc=1)
+        self.run_tool(f"eksctl create podidentityassociation {self.ROLE} --well-known-policies=autoScaler", rc=1)
+        self.run_tool(look, rc=254)
+        self.assertIn("ResourceNotFoundException", self.error)
+        self.run_tool(f"{addon}=eks-pod-identity-agent")
+        self.run_tool(f"{addon}=aws-ebs-csi-driver")
+        self.assertEqual("ACTIVE", self.read(look)["addon"]["status"])
+
+    def test_a_role_is_a_stack(self):
+        look = "aws cloudformation describe-stacks --region us-east-1 --stack-name eksctl-c-podidentityrole-kube-system-a"
+        self.run_tool(look, rc=254)
+        self.assertIn("does not exist", self.error)
+        self.run_tool(f"eksctl create addon {self.EKS} --name=eks-pod-identity-agent")
+        self.run_tool(f"eksctl create podidentityassociation {self.ROLE}", rc=1)
+        self.run_tool(f"eksctl create podidentityassociation {self.ROLE} --well-known-policies=autoScaler")
+        self.read(look)
+        self.run_tool(f"eksctl delete podidentityassociation {self.ROLE}")
+        self.run_tool(look, rc=254)
+class Helm(Case):
+    UPGRADE = "helm upgrade --install jobset oci://registry.k8s.io/jobset/charts/jobset --version 0.12.0 --wait"
+
+    def test_a_release_needs_its_namespace_and_counts_its_revisions(self):
+        values = self.folder / "values.yaml"
+        values.write_text("a: 1\n", encoding="utf-8")
+        upgrade = f"{self.UPGRADE} --values {values} --timeout 15m --namespace"
+        self.run_tool(f"{upgrade} jobset-system", rc=1)
+        self.assertIn('namespaces "jobset-system" not found', self.error)
+        self.run_tool("standin-state set objects.namespace//jobset-system", "{}")
+        self.run_tool(f"{upgrade} jobset-system")
+        self.run_tool(f"{upgrade} jobset-system")
+        held = self.read("standin-state get releases")["jobset-system/jobset"]
+        self.assertEqual((2, {"a": 1}, "0.12.0"), (held["revision"], held["values"], held["version"]))
+        self.run_tool("helm uninstall jobset --namespace jobset-system")
+        self.run_tool("helm uninstall jobset --namespace jobset-system", rc=1)
+        self.run_tool("helm uninstall jobset --ignore-not-found --namespace jobset-system")
+
+    def test_kinds_are_shown_and_can_be_applied(self):
+        chart = "helm show crds jobset --repo https://charts.example.com --version 0.12.0"
+        self.run_tool("kubectl apply --server-side --force-conflicts --filename -", stdin=self.run_tool(chart))
+        self.assertEqual(["kubectl"], [call["tool"] for call in self.mutating()])
+        self.run_tool("helm show crds jobset --version 0.12.0", rc=1)
+        self.run_tool(f"{self.UPGRADE} --kube-context nope", rc=1)
+
+
 class Kubectl(Case):
     def setUp(self):
         super().setUp()

@@ -1,6 +1,8 @@
 //! Helm charts: one file each, and what every one of them says of itself.
 
+mod cluster_autoscaler;
 pub(crate) mod dcgm_exporter;
+mod dra_driver_nvidia_gpu;
 mod efa_device_plugin;
 mod gpu_operator;
 pub mod images;
@@ -10,9 +12,12 @@ pub(crate) mod kube_prometheus_stack;
 mod kubeflow_trainer;
 mod kueue;
 mod lws;
+mod network_operator;
 mod node_feature_discovery;
 pub(crate) mod nvidia_device_plugin;
 mod plugin_config;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use crate::check::Checked;
 use crate::lower;
@@ -21,7 +26,9 @@ use crate::node::{Node, Origin};
 use crate::plan::Release;
 use crate::source::Span;
 
+pub use cluster_autoscaler::CLUSTER_AUTOSCALER;
 pub use dcgm_exporter::DCGM_EXPORTER;
+pub use dra_driver_nvidia_gpu::DRA_DRIVER_NVIDIA_GPU;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use gpu_operator::GPU_OPERATOR;
 pub(crate) use gpu_operator::{daemon_sets as operator_daemon_sets, objects as driver_objects};
@@ -30,6 +37,7 @@ pub use kube_prometheus_stack::KUBE_PROMETHEUS_STACK;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;
 pub use lws::LWS;
+pub use network_operator::NETWORK_OPERATOR;
 pub use node_feature_discovery::NODE_FEATURE_DISCOVERY;
 pub use nvidia_device_plugin::NVIDIA_DEVICE_PLUGIN;
 
@@ -98,12 +106,16 @@ pub const KUBE_SYSTEM: &str = "kube-system";
 /// Every chart, by name.
 pub static CHARTS: &[&Chart] = &[
     &EFA_DEVICE_PLUGIN,
+    &CLUSTER_AUTOSCALER,
+    &DCGM_EXPORTER,
+    &DRA_DRIVER_NVIDIA_GPU,
     &GPU_OPERATOR,
     &JOBSET,
     &KUBE_PROMETHEUS_STACK,
     &KUBEFLOW_TRAINER,
     &KUEUE,
     &LWS,
+    &NETWORK_OPERATOR,
     &NODE_FEATURE_DISCOVERY,
     &NVIDIA_DEVICE_PLUGIN,
 ];
@@ -111,6 +123,18 @@ pub static CHARTS: &[&Chart] = &[
 /// The chart of this name.
 pub fn of(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name).copied()
+}
+
+impl Chart {
+    /// Whether Helm leaves its kinds as they once were, so that something else must bring them up to date.
+    pub fn needs_kinds_updated(&self) -> bool {
+        self.crds == Crds::Folder
+    }
+
+    /// Whether with it come kinds, of which others may make objects.
+    pub fn brings_kinds(&self) -> bool {
+        self.crds != Crds::None
+    }
 }
 
 /// The one release of a chart that serves the whole cluster, called as the chart is, where something wants it.

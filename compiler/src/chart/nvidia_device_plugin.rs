@@ -1,7 +1,7 @@
 //! NVIDIA's device plugin: one release for each pool that it serves, so that each tolerates its own pool's taints and
 //! nothing else.
 
-use gpuc_schema::config::{DevicePlugin, DriverOwner};
+use gpuc_schema::config::{DevicePlugin, DriverOwner, Extra};
 use serde_json::{Map, Value, json};
 
 use super::{Chart, Crds, PodSecurity, affinity, plugin_config};
@@ -65,14 +65,23 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     let mut values = Map::new();
     // A release of the same chart in the same namespace needs a name of its own for everything it makes.
     values.insert("fullnameOverride".to_owned(), json!(full_name(pool)));
-    if let Some(sharing) = plugin_config::sharing(pool.sharing.sure()) {
+    if let Some(config) = config(pool) {
         let name = pool.name.value.clone();
-        let config = format!("version: v1\n{sharing}");
         values.insert("config".to_owned(), json!({"map": {name: config}}));
     }
     if let Sharing::Mig { strategy, .. } = pool.sharing.sure() {
         let strategy = lower::strategy_word(strategy.value);
         values.insert("migStrategy".to_owned(), json!(strategy));
+    }
+    for extra in lower::extras(pool) {
+        let key = match extra {
+            Extra::Gdrcopy => "gdrcopyEnabled",
+            Extra::Gds => "gdsEnabled",
+            Extra::Mofed => "mofedEnabled",
+            // The chart has no value for it; the plugin's own configuration has.
+            Extra::Imex => continue,
+        };
+        values.insert(key.to_owned(), json!(true));
     }
     if access.injection == Injection::Cdi {
         values.insert("deviceListStrategy".to_owned(), json!("cdi-cri"));
@@ -89,4 +98,17 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     values.insert("affinity".to_owned(), affinity([pool]));
     values.insert("tolerations".to_owned(), json!(lower::tolerations(pool)));
     Value::Object(values)
+}
+
+/// The plugin's own configuration file, where it needs one. The chart wants it as text.
+fn config(pool: &Pool) -> Option<String> {
+    let parts = [plugin_config::sharing(pool.sharing.sure()), imex(pool)];
+    let parts: String = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("version: v1\n{parts}"))
+}
+
+/// The one channel that the plugin can hand out (`api/config/v1/imex.go`); a node without it serves all the same.
+fn imex(pool: &Pool) -> Option<String> {
+    let wanted = lower::extras(pool).contains(&Extra::Imex);
+    wanted.then(|| "imex:\n\x20 channelIDs: [0]\n\x20 required: false\n".to_owned())
 }

@@ -1,6 +1,6 @@
 //! The autoscaler takes nodes for unfinished whose GPUs have other names.
 
-use gpuc_schema::config::Autoscaler;
+use gpuc_schema::config::{Allocation, Autoscaler};
 
 use super::Rule;
 use super::places::GPU;
@@ -66,6 +66,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     }
     for (pool, _) in cluster.gpu_pools() {
+        // Where pods claim GPUs no node has a resource of them.
+        if pool.allocation.value == Allocation::Dra {
+            continue;
+        }
         let (Some(nodes), Some(offers)) = (pool.nodes.get(), pool.offers.get()) else {
             continue;
         };

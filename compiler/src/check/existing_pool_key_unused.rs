@@ -89,6 +89,8 @@ fn unused(pool: &Pool) -> Vec<(&'static str, Span)> {
         ("network", network.efa.as_ref().map(|efa| efa.span)),
         ("network", placement.map(|placement| placement.span)),
         ("upgrade", written.upgrade.as_ref().map(|it| it.span)),
+        ("localDisks", written.local_disks.map(|it| it.span)),
+        ("autoRepair", written.auto_repair.map(|it| it.span)),
     ];
     keys.into_iter()
         .filter_map(|(key, span)| Some((key, span?)))

@@ -11,6 +11,7 @@
 
 mod allow_unknown;
 mod allow_unused;
+mod auto_repair_fixed;
 mod autoscaler_misses_gpus;
 mod autoscaler_missing;
 mod autoscaler_unavailable;
@@ -19,6 +20,14 @@ mod capacity_unavailable;
 mod cluster_name_invalid;
 mod dashboards_without_grafana;
 mod digest_malformed;
+mod dra_beside_device_plugin;
+mod dra_driver_roots_differ;
+mod dra_kubernetes_too_old;
+mod dra_mig_nobody_cuts;
+mod dra_mps_evicted;
+mod dra_scale_from_zero;
+mod dra_scale_from_zero_managed;
+mod dra_shares_are_claims;
 mod driver_image_unused;
 mod driver_missing;
 mod driver_too_new;
@@ -29,11 +38,20 @@ mod driver_version_unused;
 mod existing_pool_key_unused;
 mod existing_selector_unclear;
 mod exporter_without_runtime;
+mod extras_unavailable;
 pub(crate) mod floating_tags;
+mod gitops_branch_invalid;
+mod gitops_name_invalid;
+mod gitops_path_elsewhere;
+mod gitops_path_invalid;
+mod gitops_repository_invalid;
+mod gitops_secret_missing;
 mod hosts_without_need;
 mod image_invalid;
+mod imex_unavailable;
 mod label_invalid;
 mod label_reserved;
+mod local_disks_unavailable;
 mod machine_part_of_larger;
 mod machine_preview;
 mod machine_previous_generation;
@@ -61,13 +79,20 @@ mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
+mod rdma_unavailable;
 mod region_unknown;
 mod replicas_out_of_range;
+mod reserved_surge;
 mod runtime_image_missing;
 mod runtime_image_unused;
+mod runtime_setting_unused;
 mod scale_from_zero;
 mod sharing_without_gpus;
 mod stack_without_gpus;
+mod storage_class_name;
+mod storage_default_unknown;
+mod storage_setting_wrong;
+mod storage_unavailable;
 pub(crate) mod syntax;
 mod system_pods_nowhere;
 mod tags_on_nothing;
@@ -151,15 +176,40 @@ pub static RULES: &[&Rule] = &[
     &placeholder_left::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
+    &extras_unavailable::RULE,
+    &imex_unavailable::RULE,
+    &runtime_setting_unused::RULE,
     &exporter_without_runtime::RULE,
     &dashboards_without_grafana::RULE,
     &monitoring_without_gpus::RULE,
     &monitoring_name_invalid::RULE,
+    &gitops_repository_invalid::RULE,
+    &gitops_path_invalid::RULE,
+    &gitops_branch_invalid::RULE,
+    &gitops_name_invalid::RULE,
+    &gitops_path_elsewhere::RULE,
+    &gitops_secret_missing::RULE,
     &operator_driver_impossible::RULE,
     &operator_setting_split::RULE,
     &operator_driver_version::RULE,
     &operator_label_written::RULE,
     &operator_label_missing::RULE,
+    &storage_unavailable::RULE,
+    &storage_class_name::RULE,
+    &storage_setting_wrong::RULE,
+    &storage_default_unknown::RULE,
+    &reserved_surge::RULE,
+    &auto_repair_fixed::RULE,
+    &local_disks_unavailable::RULE,
+    &dra_kubernetes_too_old::RULE,
+    &dra_beside_device_plugin::RULE,
+    &dra_mig_nobody_cuts::RULE,
+    &dra_scale_from_zero::RULE,
+    &dra_scale_from_zero_managed::RULE,
+    &dra_shares_are_claims::RULE,
+    &dra_driver_roots_differ::RULE,
+    &dra_mps_evicted::RULE,
+    &rdma_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
 ];

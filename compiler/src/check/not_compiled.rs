@@ -104,7 +104,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
         }
         "workloads" => one(config.workloads.first().map(|it| it.name.span)),
         "notebooks" => one(config.notebooks.as_ref().map(|it| it.span)),
-        "gitops" => one(config.gitops.as_ref().map(|it| it.span)),
         "autoscaler" => {
             let karpenter = cluster.autoscaler.value == Autoscaler::Karpenter;
             let offered = facts.autoscalers.contains(&Autoscaler::Karpenter);
@@ -120,7 +119,6 @@ fn instead(facts: &Facts, path: &str) -> String {
         "autoscaler" => one_of(autoscalers(facts)),
         "queueing" => "write `none`, and install Kueue by its own chart for now".to_owned(),
         "notebooks" => "remove it, and install JupyterHub by its own chart for now".to_owned(),
-        "gitops" => "remove it, and point Flux or Argo CD at the tree yourself for now".to_owned(),
         _ => "remove it, and apply manifests of your own for it for now".to_owned(),
     }
 }
@@ -159,7 +157,6 @@ mod tests {
             teams: [{name: a}, {name: b}]
             workloads: [{name: a}]
             notebooks: {jupyterHub: {profiles: [{name: a}]}}
-            gitops: {flux: {repository: r, branch: b, path: p}}
             ",
             "GPUC2015",
         );
@@ -167,13 +164,7 @@ mod tests {
             .iter()
             .map(|message| message.split('`').nth(1))
             .collect();
-        let expected = [
-            "teams",
-            "workloads",
-            "notebooks",
-            "gitops",
-            "autoscaler: karpenter",
-        ];
+        let expected = ["teams", "workloads", "notebooks", "autoscaler: karpenter"];
         assert_eq!(parts, expected.map(Some));
     }
 }

@@ -48,20 +48,20 @@ pub(super) fn driver_versions(
 }
 
 /// Something in `stack` that no pool makes use of.
-pub(super) struct Unused<'c> {
+pub(super) struct Unused<'c, T> {
     /// What was written.
-    pub(super) written: &'c Spanned<String>,
+    pub(super) written: &'c Spanned<T>,
     /// A pool that would have to make use of it.
     pub(super) pool: &'c Pool,
 }
 
 /// What was written in a `stack` for pools with GPUs that make no use of it: in a pool's own, or in the cluster's when
 /// none does. Without any GPUs the cluster's are defaults for pools to come.
-pub(super) fn unused(
+pub(super) fn unused<T>(
     cluster: &Cluster,
-    pick: fn(&Stack) -> Option<&Spanned<String>>,
+    pick: fn(&Stack) -> Option<&Spanned<T>>,
     is_used: impl Fn(&Pool) -> bool,
-) -> Vec<Unused<'_>> {
+) -> Vec<Unused<'_, T>> {
     let idle: Vec<_> = (cluster.gpu_pools().map(|(pool, _)| pool))
         .filter(|pool| !is_used(pool))
         .collect();

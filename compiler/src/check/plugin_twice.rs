@@ -1,6 +1,6 @@
 //! Two device plugins would run on a node.
 
-use gpuc_schema::config::DevicePlugin;
+use gpuc_schema::config::{Allocation, DevicePlugin};
 
 use super::Rule;
 use super::words::word;
@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether `devicePlugin` is `cloud` (the default there) on an operating system that advertises GPUs
-itself.
+itself. The same holds for `allocation: dra`, whose driver would be the second to hand them out.
 
 ### Why it matters
 
@@ -71,19 +71,34 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .os(pool.os.value)
             .is_some_and(|os| os.advertises);
         let plugin = pool.plugin;
-        if !advertises || plugin.value == DevicePlugin::Cloud {
+        if !advertises || pool.is_advertised_by(DevicePlugin::Cloud) {
             continue;
         }
         let message = format!(
             "the nodes of pool `{}` advertise their GPUs themselves",
             pool.name
         );
-        let draft = report.draft(&RULE.code, plugin.span, message);
-        let draft = draft.here(format!("`{}` would be the second to do it", word(&plugin)));
+        let claimed = pool.allocation.value == Allocation::Dra;
+        let (place, second) = if claimed {
+            (
+                pool.allocation.span,
+                "the driver for claims would hand them out once more".to_owned(),
+            )
+        } else {
+            let second = format!("`{}` would be the second to do it", word(&plugin));
+            (plugin.span, second)
+        };
+        let draft = report.draft(&RULE.code, place, message).here(second);
         let draft = draft.label(
             pool.os.span,
             "this operating system has a device plugin inside",
         );
+        if claimed {
+            let help =
+                "write `{allocation: devicePlugin, devicePlugin: cloud}` in the pool's `stack`";
+            draft.help(help).emit();
+            continue;
+        }
         let draft = draft.help("write `devicePlugin: cloud` in the pool's `stack`");
         // What stands in the cluster's stack is right for other pools.
         match pool.written.stack.device_plugin {

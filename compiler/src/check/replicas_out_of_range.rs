@@ -102,10 +102,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// Whether NVIDIA's device plugin serves the pool, whoever installs it.
 fn is_nvidias(pool: &Pool) -> bool {
-    matches!(
-        pool.plugin.value,
-        DevicePlugin::Nvidia | DevicePlugin::Operator
-    )
+    let both = [DevicePlugin::Nvidia, DevicePlugin::Operator];
+    both.into_iter().any(|plugin| pool.is_advertised_by(plugin))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! An image of gpuc-runtime is given and nothing runs it.
 
-use gpuc_schema::config::DevicePlugin;
+use gpuc_schema::config::{Allocation, DevicePlugin};
 
 use super::Rule;
 use super::places::unused;
@@ -54,12 +54,17 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let runs = |pool: &Pool| pool.plugin.value == DevicePlugin::Gpuc;
+    let runs = |pool: &Pool| pool.is_advertised_by(DevicePlugin::Gpuc);
     for unused in unused(cluster, |stack| stack.runtime_image.as_ref(), runs) {
         let message = "nothing runs this image of gpuc-runtime";
         let draft = report.draft(&RULE.code, unused.written.span, message);
-        let plugin = format!("`{}` advertises the GPUs", word(&unused.pool.plugin));
-        let draft = draft.label(unused.pool.plugin.span, plugin);
+        let draft = match unused.pool.allocation.value {
+            Allocation::Dra => draft.label(unused.pool.allocation.span, "pods claim the GPUs here"),
+            Allocation::DevicePlugin => {
+                let plugin = format!("`{}` advertises the GPUs", word(&unused.pool.plugin));
+                draft.label(unused.pool.plugin.span, plugin)
+            }
+        };
         draft
             .help("remove `runtimeImage`, or write `devicePlugin: gpuc`")
             .emit();

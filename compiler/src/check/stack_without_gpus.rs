@@ -82,10 +82,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// The place of the first thing that a stack says.
 fn first_key(stack: &Stack) -> Option<Span> {
+    let extras = stack.extras.iter().flatten();
+    let first_extra = extras.map(|extra| extra.span).next();
     let text = |written: &Option<Spanned<String>>| written.as_ref().map(|text| text.span);
     (stack.driver.map(|driver| driver.span))
+        .or(stack.allocation.map(|allocation| allocation.span))
         .or(stack.device_plugin.map(|plugin| plugin.span))
         .or(text(&stack.driver_version))
         .or(text(&stack.runtime_image))
         .or(text(&stack.driver_image))
+        .or(stack.node_labels.map(|labels| labels.span))
+        .or(first_extra)
 }

@@ -1,24 +1,27 @@
-//! A taint is one that the control plane sets and takes away itself.
+//! A taint is one that the control plane or gpuc sets and takes away itself.
+
+use gpuc_schema::node_config::STARTUP_TAINT;
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
-/// A taint is one that the control plane sets and takes away itself.
+/// A taint is one that the control plane or gpuc sets and takes away itself.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2061",
         name: "taint-reserved",
         severity: Severity::Error,
-        summary: "a taint is one that the control plane sets and takes away itself",
+        summary: "a taint is one that the control plane or gpuc sets and takes away itself",
         explain: "### What it checks
 
 Whether a pool's taints leave alone those by which the control plane says how a node is, such as
-`node.kubernetes.io/not-ready` and `node.kubernetes.io/unschedulable`.
+`node.kubernetes.io/not-ready` and `node.kubernetes.io/unschedulable`, and the one by which gpuc
+says that a node's GPUs are not cut yet, `startup-taint.cluster-autoscaler.kubernetes.io/gpuc`.
 
 ### Why it matters
 
-The control plane takes such a taint away as soon as the node is well, so that it keeps nobody off
+Such a taint is taken away as soon as the node is well, so that it keeps nobody off
 the pool; until then, pods that every DaemonSet of Kubernetes tolerates run all the same.
 
 ### What to do
@@ -74,16 +77,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         for taint in &pool.written.taints {
             let key = &taint.value.key;
-            if RESERVED.contains(&key.as_str()) {
-                report
-                    .draft(
-                        &RULE.code,
-                        key.span,
-                        format!("the taint `{key}` is the control plane's own"),
-                    )
-                    .help("choose a key of your own, or write `dedicatedTo`")
-                    .emit();
-            }
+            let whose = match key.as_str() {
+                STARTUP_TAINT => "gpuc's",
+                key if RESERVED.contains(&key) => "the control plane's",
+                _ => continue,
+            };
+            let message = format!("the taint `{key}` is {whose} own");
+            let draft = report.draft(&RULE.code, key.span, message);
+            draft
+                .help("choose a key of your own, or write `dedicatedTo`")
+                .emit();
         }
     }
 }
@@ -103,6 +106,8 @@ mod tests {
                 nodes: {count: 1}
                 taints:
                   - {key: node.kubernetes.io/not-ready, effect: NoExecute}
+                  - {key: startup-taint.cluster-autoscaler.kubernetes.io/gpuc, effect: NoSchedule}
+                  - {key: startup-taint.cluster-autoscaler.kubernetes.io/mine, effect: NoSchedule}
                   - {key: node-role.kubernetes.io/control-plane, effect: NoSchedule}
                   - {key: node.kubernetes.io/gpu, effect: NoSchedule}
             ",
@@ -110,7 +115,10 @@ mod tests {
         );
         assert_eq!(
             found,
-            ["the taint `node.kubernetes.io/not-ready` is the control plane's own"]
+            [
+                "the taint `node.kubernetes.io/not-ready` is the control plane's own",
+                "the taint `startup-taint.cluster-autoscaler.kubernetes.io/gpuc` is gpuc's own",
+            ]
         );
     }
 }

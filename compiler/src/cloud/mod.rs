@@ -10,11 +10,14 @@ pub mod gcp;
 pub mod machine;
 mod memory;
 pub mod onprem;
+pub mod storage;
 
 use std::ops::RangeInclusive;
 
+use gpuc_schema::Span;
 use gpuc_schema::config::{
-    Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, NodePool, OsFamily, Sharing,
+    Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, LocalDisks, NodePool,
+    OsFamily, Rdma, Sharing,
 };
 use gpuc_schema::gpu::GpuModel;
 
@@ -23,6 +26,7 @@ use crate::model::{KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
+use storage::{StorageFacts, VolumeType};
 
 /// Every cloud, by the key it has in the file.
 pub static CLOUDS: &[&dyn Cloud] = &[&aws::AWS, &azure::Azure, &gcp::Gke, &onprem::OnPrem];
@@ -67,6 +71,17 @@ pub trait Cloud: Sync {
         self.facts().os.iter().find(|os| os.family == family)
     }
 
+    /// The folder below which NVIDIA's driver is on a pool's hosts, if its node image is known: the GPU Operator has its
+    /// own, whatever the image.
+    ///
+    /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 values.yaml, the remark on `nvidiaDriverRoot`.
+    fn driver_root(&self, pool: &Pool) -> Option<&'static str> {
+        match pool.driver.value {
+            DriverOwner::Operator => Some("/run/nvidia/driver"),
+            _ => Some(self.os(pool.os.value)?.driver_root),
+        }
+    }
+
     /// Who installs the driver when nobody says, given who advertises the GPUs.
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner;
 
@@ -82,10 +97,37 @@ pub trait Cloud: Sync {
         Vec::new()
     }
 
+    /// Whether a pool's nodes have network cards of NVIDIA's for this; otherwise why not, and what to do, in words.
+    fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma>;
+
     /// Whether the cloud itself cuts a pool's GPUs into slices when it makes the nodes.
     fn cuts_gpus(&self, pool: &Pool) -> bool {
         let _ = pool;
         false
+    }
+
+    /// What the Cluster Autoscaler's chart must be told of the cloud and the cluster, and where it follows from. `None`
+    /// where gpuc does not install it.
+    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        let _ = cluster;
+        None
+    }
+
+    /// What may become of the local disks of a pool's machines; the first is what does when nobody says. Nothing where
+    /// they have none that is known.
+    fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
+        let _ = pool;
+        &[]
+    }
+
+    /// What a driver must be told of this cluster to make such volumes: key, value, and where it follows from.
+    fn volume_parameters(
+        &self,
+        cluster: &Checked<'_>,
+        volumes: &VolumeType,
+    ) -> Vec<(&'static str, String, Span)> {
+        let _ = (cluster, volumes);
+        Vec::new()
     }
 
     /// What the GPU Operator's container toolkit must be told to find this cloud's container runtime, as variables.
@@ -108,6 +150,18 @@ pub trait Cloud: Sync {
 
     /// What to make.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
+}
+
+/// The namespace and service account of the Cluster Autoscaler, by which a cloud gives its pods their rights.
+pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
+
+/// Why a pool's nodes have no network cards for RDMA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoRdma {
+    /// Why, in words.
+    pub why: String,
+    /// What to write instead.
+    pub help: &'static str,
 }
 
 /// What a machine type's name says of it.
@@ -146,6 +200,10 @@ const INSTANCE_TYPE: (&str, &str) = (
 
 /// What is always true of a cloud.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and none follows from others"
+)]
 pub struct Facts {
     /// Its key in the file: `aws`.
     pub key: &'static str,
@@ -169,6 +227,9 @@ pub struct Facts {
     pub cluster_name: NameRule,
     /// Whether a taint needs a value, with the source.
     pub taint_needs_value: Option<&'static str>,
+    /// Where it is seen that a taint of a pool stays off a node once it is taken off, because a node gets it when it
+    /// registers and not again. `None` where it would be put back, or where nodes register without gpuc.
+    pub startup_taints: Option<&'static str>,
     /// Label prefixes that users may not set, each with the reason.
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Who may install the driver.
@@ -188,6 +249,21 @@ pub struct Facts {
     /// Whether an autoscaler knows what the nodes of an empty pool will offer, however their GPUs are shared, because
     /// gpuc writes it where the autoscaler looks. If not, it believes what the machine type says.
     pub template_resources: bool,
+    /// What volumes it has; `None` where gpuc knows of none.
+    pub storage: Option<&'static StorageFacts>,
+    /// Whether it replaces broken nodes.
+    pub repairs: Repairs,
+}
+
+/// Whether a cloud replaces broken nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repairs {
+    /// Always: it cannot be turned off.
+    Always,
+    /// Where it is asked to.
+    WhenAsked,
+    /// Never.
+    Never,
 }
 
 /// How something may be called.
@@ -214,8 +290,8 @@ pub struct OsFacts {
     pub advertises: bool,
     /// How a container gets its devices from a plugin of ours.
     pub injection: Injection,
-    /// Whether an unprivileged container names the GPUs that it sees by a mount below `/var/run/nvidia-container-devices`
-    /// instead of by `NVIDIA_VISIBLE_DEVICES`.
+    /// Whether an unprivileged container names the GPUs that it sees by a mount below
+    /// `/var/run/nvidia-container-devices` instead of by `NVIDIA_VISIBLE_DEVICES`.
     pub visible_by_mount: bool,
     /// The folder on the host below which the driver is installed.
     pub driver_root: &'static str,

@@ -38,7 +38,11 @@ pub(super) fn emit(objects: &[Object], header: &Header, tree: &mut Tree) {
     }
 }
 
-fn kustomization<'a>(header: &Header, resources: impl Iterator<Item = &'a String>) -> String {
+/// A kustomization that names files or folders.
+pub(super) fn kustomization<'a>(
+    header: &Header,
+    resources: impl Iterator<Item = &'a String>,
+) -> String {
     let kustomization = json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",

@@ -7,10 +7,10 @@ use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
 use super::header::Header;
-use super::helm::values_path;
-use super::script;
-use crate::plan::{Contents, Credentials, Plan, PoolSummary, Release};
+use super::{manifest, name, script};
+use crate::plan::{Contents, Credentials, Delivery, Plan, PoolSummary, Step, What};
 use crate::shell::{is_unseen, quote};
+use crate::yaml::to_yaml;
 
 const NAME: &str = "README.md";
 const TEMPLATE: &str = include_str!("readme.md.j2");
@@ -32,21 +32,40 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         Credentials::Context(context) => format!(" {flag} {}", quote(context)),
         Credentials::Fetch(_) => String::new(),
     };
-    let helm = |release: &Release| helm(release, &option("--kube-context"));
+    let (tool, folder, guide) = match &plan.delivery {
+        Delivery::Script => ("", "", None),
+        Delivery::Gitops {
+            tool,
+            folder,
+            guide,
+            ..
+        } => (*tool, *folder, Some(guide)),
+    };
     let any = |has: fn(&PoolSummary) -> bool| pools.iter().any(has);
     let context = context! {
         cluster => plan.cluster.as_str(),
         input => input,
         summary => Serde(&plan.summary),
         resources => any(|pool| !pool.resources.is_empty()),
+        classes => any(|pool| !pool.classes.is_empty()),
+        claims => Serde(claims(pools)),
+        extended => any(|pool| pool.classes.iter().any(|class| !class.extended.is_empty())),
         taints => any(|pool| !pool.taints.is_empty()),
         layouts => any(|pool| !pool.layout.is_empty()),
         scripts => script::has_apply(plan),
         host_scripts => Serde(host_scripts(plan)),
         credentials => fetch,
-        kubectl_context => option("--context"),
-        helm => Serde(plan.releases.iter().map(helm).collect::<Vec<_>>()),
-        manifests => !plan.objects.is_empty(),
+        tool_context => if guide.is_some_and(|guide| guide.elsewhere) {
+            String::new()
+        } else {
+            option("--context")
+        },
+        install => script::has_install(plan),
+        removal => Serde(removal(plan, &option)),
+        kinds => plan.releases.iter().any(|release| release.chart.brings_kinds()),
+        tool => tool,
+        folder => folder,
+        guide => Serde(guide),
     };
     let template = TEMPLATES.get_template(NAME);
     let rendered = template.and_then(|template| template.render(context));
@@ -66,6 +85,18 @@ static TEMPLATES: LazyLock<Environment> = LazyLock::new(|| {
     added.expect("the template is right, which a test shows");
     environment
 });
+
+/// The example of a claim for each pool that has one: the pool's name and the lines of it.
+fn claims(pools: &[PoolSummary]) -> Vec<(&str, Vec<String>)> {
+    let with = pools.iter().filter(|pool| !pool.claim.is_empty());
+    let example = |pool: &PoolSummary| {
+        let documents: Vec<_> = pool.claim.iter().map(to_yaml).collect();
+        let text = documents.join("---\n");
+        text.lines().map(str::to_owned).collect()
+    };
+    with.map(|pool| (pool.name.as_str(), example(pool)))
+        .collect()
+}
 
 /// The scripts that run on hosts, and not where the user is.
 fn host_scripts(plan: &Plan) -> Vec<String> {
@@ -116,21 +147,68 @@ fn range(min: u64, max: u64) -> String {
     }
 }
 
-/// The command that installs a release.
-fn helm(release: &Release, context: &str) -> String {
-    let chart = release.chart;
-    let source = if release.is_oci() {
-        quote(&release.oci_url()).to_string()
-    } else {
-        format!("{} --repo {}", chart.name, quote(&release.repository))
+/// What removes all that is in the cluster, in order.
+fn removal(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
+    let Delivery::Gitops {
+        tool,
+        objects,
+        guide,
+        ..
+    } = &plan.delivery
+    else {
+        return plan
+            .steps
+            .iter()
+            .rev()
+            .map(|step| remove(plan, step, context))
+            .collect();
     };
-    format!(
-        "helm{context} upgrade --install {} {source} --version {} \\\n  --namespace {} --create-namespace --values {}",
-        quote(&release.name),
-        quote(chart.version),
-        quote(&release.namespace),
-        values_path(release),
-    )
+    let first = if *tool == "Flux" {
+        "Kustomization"
+    } else {
+        "Application"
+    };
+    let of_kind = objects.iter().filter(|it| it.identity.kind == first);
+    // What Flux brings by the first one goes with it.
+    let (roots, others): (Vec<_>, Vec<_>) =
+        of_kind.partition(|it| it.identity.name == plan.cluster);
+    let others = others.iter().rev().filter(|_| *tool != "Flux");
+    let kind = first.to_lowercase();
+    let context = if guide.elsewhere {
+        String::new()
+    } else {
+        context("--context")
+    };
+    let namespace = quote(&guide.namespace);
+    let objects = roots.iter().chain(others);
+    objects
+        .map(|object| {
+            let name = quote(&object.identity.name);
+            format!("kubectl{context} delete {kind} {name} --namespace {namespace}")
+        })
+        .collect()
+}
+
+fn remove(plan: &Plan, step: &Step, context: &dyn Fn(&str) -> String) -> String {
+    match step.what {
+        What::Component => format!(
+            "kubectl{} delete --ignore-not-found --kustomize {}/{}",
+            context("--context"),
+            manifest::FOLDER,
+            quote(&name::part(&step.name)),
+        ),
+        What::Release => {
+            let mut releases = plan.releases.iter();
+            let release = releases.find(|release| release.name == step.name);
+            let release = release.expect("the audit saw that each such step is a release");
+            format!(
+                "helm{} uninstall {} --ignore-not-found --namespace {}",
+                context("--kube-context"),
+                quote(&release.name),
+                quote(&release.namespace),
+            )
+        }
+    }
 }
 
 /// One empty line where the template leaves several, so that sections may come and go.
@@ -150,11 +228,9 @@ fn squeezed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::Namespace;
-
     use super::*;
     use crate::node::Origin;
-    use crate::plan::{Command, Delivery, File, Object, Provisioning, ResourceSummary, Summary};
+    use crate::plan::{Command, File, Guide, Provisioning, ResourceSummary, Summary};
 
     fn plan(pools: Vec<PoolSummary>) -> Plan {
         Plan {
@@ -175,6 +251,7 @@ mod tests {
                 place: "Amazon EKS".to_owned(),
                 kubernetes: "1.34".to_owned(),
                 pools,
+                monitoring: vec!["a *sentence*".to_owned()],
                 notes: vec!["a | note\nof <two> lines".to_owned()],
             },
         }
@@ -208,6 +285,7 @@ mod tests {
                 .into(),
             driver: "the node image".to_owned(),
             plugin: "gpuc-runtime".to_owned(),
+            ..PoolSummary::default()
         };
         let system = PoolSummary {
             name: "system".to_owned(),
@@ -249,28 +327,63 @@ mod tests {
         }
     }
 
+    fn with_a_step(delivery: Delivery) -> Plan {
+        let mut plan = plan(Vec::new());
+        plan.steps = vec![Step {
+            name: "runtime".to_owned(),
+            what: What::Component,
+            needs: Vec::new(),
+        }];
+        plan.delivery = delivery;
+        plan
+    }
+
     #[test]
     fn commands_go_to_this_cluster_and_no_other() {
-        let mut plan = plan(Vec::new());
-        let mut namespace = Namespace::default();
-        namespace.metadata.name = Some("gpuc-system".to_owned());
-        plan.objects = vec![Object::new(
-            "runtime",
-            &namespace,
-            Origin::rule([], "a test"),
-        )];
-        let has = |plan: &Plan, line: &str| shown(plan).lines().any(|found| found == line);
-        plan.provisioning.credentials = Credentials::Context("dgx lab".to_owned());
-        let apply = "kubectl --context 'dgx lab' apply --server-side --kustomize manifests";
-        assert!(has(&plan, apply), "{}", shown(&plan));
-        let fetch = Command::new(["aws", "eks", "update-kubeconfig", "--name", "ml"]);
-        plan.provisioning.credentials = Credentials::Fetch(fetch);
-        let fetch = "aws eks update-kubeconfig --name ml";
-        assert!(has(&plan, fetch), "{}", shown(&plan));
-        assert!(has(
-            &plan,
-            "kubectl apply --server-side --kustomize manifests"
-        ));
+        let gitops = |tool, folder, elsewhere| Delivery::Gitops {
+            tool,
+            folder,
+            objects: Vec::new(),
+            guide: Guide {
+                repository: "https://git.example.com/gitops.git".to_owned(),
+                branch: "main".to_owned(),
+                path: "clusters/ml".to_owned(),
+                namespace: "tool-system".to_owned(),
+                secret: None,
+                elsewhere,
+            },
+        };
+        let removed = "delete --ignore-not-found --kustomize manifests/runtime";
+        let flux = "apply --server-side --kustomize flux";
+        let argocd = "apply --server-side --kustomize argocd";
+        for (delivery, command, here) in [
+            (Delivery::Script, removed, true),
+            (gitops("Flux", "flux", false), flux, true),
+            (gitops("Argo CD", "argocd", false), argocd, true),
+            (gitops("Argo CD", "argocd", true), argocd, false),
+        ] {
+            let mut plan = with_a_step(delivery);
+            let has = |plan: &Plan, line: &str| shown(plan).lines().any(|found| found == line);
+            plan.provisioning.credentials = Credentials::Context("dgx lab".to_owned());
+            let context = if here { " --context 'dgx lab'" } else { "" };
+            let command = |context| format!("kubectl{context} {command}");
+            assert!(has(&plan, &command(context)), "{}", shown(&plan));
+            let fetch = Command::new(["aws", "eks", "update-kubeconfig", "--name", "ml"]);
+            plan.provisioning.credentials = Credentials::Fetch(fetch);
+            let fetch = "aws eks update-kubeconfig --name ml";
+            assert_eq!(has(&plan, fetch), here, "{}", shown(&plan));
+            assert!(has(&plan, &command("")), "{}", shown(&plan));
+        }
+    }
+
+    #[test]
+    fn each_delivery_has_its_own_words() {
+        let script = shown(&with_a_step(Delivery::Script));
+        assert!(script.contains("./install.sh --dry-run"), "{script}");
+        assert!(
+            !script.contains("Flux") && !script.contains("Argo"),
+            "{script}"
+        );
     }
 
     #[test]

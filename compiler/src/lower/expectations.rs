@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::claims;
 use super::device_plugin::daemon_set;
 use super::node_config::access;
 use crate::chart;
 use crate::check::Checked;
 use crate::cloud::Injection;
-use crate::model::{POOL_LABEL, Pool};
-use crate::plan::{Expectation, Object, Release};
+use crate::model::{Claimed, DeviceClass, POOL_LABEL, Pool};
+use crate::plan::{Expectation, ExpectedDevices, Object, Release};
 
 /// One expectation for each pool, given what the tree has for them.
 pub(super) fn expectations(
@@ -73,6 +74,7 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
         allocatable: offers
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
+        devices: pool.classes.iter().map(devices).collect(),
         fabric: fabric
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
@@ -82,11 +84,25 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
     }
 }
 
+fn devices(class: &DeviceClass) -> ExpectedDevices {
+    let (kind, profile) = match class.device {
+        Claimed::Gpu => ("gpu", None),
+        Claimed::Slice(profile) => ("mig", Some(profile.name)),
+    };
+    ExpectedDevices {
+        class: class.name.clone(),
+        driver: claims::DRIVER.to_owned(),
+        kind,
+        profile,
+        per_node: class.per_node,
+    }
+}
+
 /// With CDI a test pod gets its devices whatever its runtime class; otherwise it needs NVIDIA's.
 fn test_pod_class(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
     let access = pool.has_gpus().then(|| access(cluster, pool))?;
-    let class = access
-        .runtime_class
-        .filter(|_| access.injection != Injection::Cdi)?;
+    // The driver for claims describes devices by CDI, whatever the image has for plugins.
+    let by_cdi = access.injection == Injection::Cdi || !pool.classes.is_empty();
+    let class = access.runtime_class.filter(|_| !by_cdi)?;
     Some(class.name.to_owned())
 }

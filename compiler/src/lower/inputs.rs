@@ -11,12 +11,20 @@ pub(crate) fn placement(pool: &Pool) -> Vec<Span> {
     distinct(spans.copied())
 }
 
-/// What decides how a pool's GPUs are served: the cards, the node image, who advertises them and how they are shared.
+/// What decides how a pool's GPUs are served: the cards, the node image, who advertises them, how they are shared, and
+/// what comes with them.
 pub(crate) fn serving(pool: &Pool) -> Vec<Span> {
     let gpus = pool.gpus.sure().map(|gpus| gpus.chosen);
     let count = pool.written.gpu.as_ref().map(|gpu| gpu.per_node.span);
-    let own = [pool.plugin.span, pool.os.span, pool.written.sharing.span];
-    distinct(own.into_iter().chain(gpus).chain(count))
+    let own = [
+        pool.allocation.span,
+        pool.plugin.span,
+        pool.os.span,
+        pool.written.sharing.span,
+    ];
+    let extras = pool.extras.iter().map(|extra| extra.span);
+    let more = extras.chain([pool.node_labels.span]);
+    distinct(own.into_iter().chain(gpus).chain(count).chain(more))
 }
 
 fn distinct(spans: impl Iterator<Item = Span>) -> Vec<Span> {

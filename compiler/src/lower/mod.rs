@@ -1,5 +1,7 @@
 //! `Checked → Plan`: what to do about a cluster, one file per concern. Nothing here can say no.
 
+pub(crate) mod claims;
+mod delivery;
 mod device_plugin;
 mod expectations;
 pub(crate) mod images;
@@ -7,8 +9,10 @@ pub(crate) mod inputs;
 pub mod monitoring;
 mod namespaces;
 mod node_config;
+pub(crate) mod rdma;
 mod releases;
 mod steps;
+mod storage;
 mod summary;
 
 use gpuc_schema::config::DevicePlugin;
@@ -16,32 +20,43 @@ use gpuc_schema::config::DevicePlugin;
 use crate::chart::{self, nvidia_device_plugin};
 use crate::check::Checked;
 use crate::model::Pool;
-use crate::plan::{Delivery, Plan};
+use crate::plan::Plan;
+use delivery::Goods;
 
 pub use node_config::node_config;
 
-pub(crate) use device_plugin::daemon_set::tolerations;
+pub(crate) use device_plugin::daemon_set::{early_tolerations, tolerations};
 pub(crate) use device_plugin::{
     COMPONENT as RUNTIME_NAME, NAMESPACE as RUNTIME_NAMESPACE, POD_NAME_LABEL,
 };
-pub(crate) use node_config::{access, strategy_word};
+pub(crate) use node_config::{access, extras, strategy_word};
 
 /// What to do about a cluster.
 pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);
+    objects.extend(claims::objects(cluster));
+    objects.extend(rdma::objects(cluster));
     objects.extend(cluster.cloud.objects(cluster));
     objects.extend(chart::driver_objects(cluster));
     objects.extend(monitoring::objects(cluster));
+    objects.extend(storage::objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));
     images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
+    delivery::protect(cluster, &mut objects);
+    let steps = steps::steps(&objects, &releases);
+    let goods = Goods {
+        objects: &objects,
+        releases: &releases,
+        steps: &steps,
+    };
     Plan {
         cluster: cluster.name.value.clone(),
         provisioning: cluster.cloud.provision(cluster),
         expectations: expectations::expectations(cluster, &objects, &releases),
-        steps: steps::steps(&objects, &releases),
-        delivery: Delivery::Script,
+        delivery: delivery::delivery(cluster, &goods),
+        steps,
         objects,
         releases,
         summary: summary::summary(cluster),

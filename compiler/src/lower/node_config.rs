@@ -1,8 +1,10 @@
 //! What the runtime is told on the nodes of a pool.
 
-use gpuc_schema::config::MigStrategy;
+use std::collections::BTreeSet;
+
+use gpuc_schema::config::{MigStrategy, NodeLabels};
 use gpuc_schema::node_config::{
-    API_VERSION, DeviceInjection, Driver, ExpectedGpus, HealthPolicy, KIND, LabelOutput,
+    API_VERSION, DeviceInjection, Driver, ExpectedGpus, Extra, HealthPolicy, KIND, LabelOutput,
     MetricsConfig, MigGpu, MigSlice, NodeConfig, NodeSharing, SharePlacement,
 };
 
@@ -19,6 +21,10 @@ pub(super) const CDI_DIR: &str = "/var/run/cdi";
 
 /// The host's folder for the control daemon of the Multi-Process Service.
 pub(super) const MPS_ROOT: &str = "/run/gpuc/mps";
+
+/// Where Node Feature Discovery looks for files, on the host and in the runtime's container
+/// (kubernetes-sigs/node-feature-discovery, docs/usage/customization-guide.md, "Feature files").
+pub(super) const FEATURES_DIR: &str = "/etc/kubernetes/node-feature-discovery/features.d";
 
 /// The runtime's configuration for a pool with GPUs.
 pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
@@ -39,7 +45,10 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
             container_root: DRIVER_ROOT.to_owned(),
         },
         devices: devices(access.injection),
-        pass_device_nodes: false,
+        // Without them a container loses its GPUs when systemd or the kubelet's CPU manager writes its device rules
+        // anew (NVIDIA/nvidia-container-toolkit#48; NVIDIA/k8s-device-plugin README, `passDeviceSpecs`). What comes
+        // by CDI or as device nodes is among those rules.
+        pass_device_nodes: access.injection == Injection::EnvironmentVariable,
         sharing: sharing(cluster, pool),
         resources: pool
             .offers
@@ -47,15 +56,36 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
             .iter()
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
-        extras: Vec::new(),
-        placement: SharePlacement::default(),
+        extras: extras(pool),
+        placement: placement(pool),
         health: HealthPolicy::default(),
-        labels: LabelOutput::Node,
+        labels: labels(pool.node_labels.value),
         metrics: MetricsConfig {
             gpus: runtime_measures(cluster, pool),
             ..MetricsConfig::default()
         },
-        startup_taint: None,
+        startup_taint: pool.startup_taint.as_ref().map(|taint| taint.key.clone()),
+    }
+}
+
+/// What containers get beside their GPUs, each once.
+pub(crate) fn extras(pool: &Pool) -> Vec<Extra> {
+    let extras: BTreeSet<_> = pool.extras.iter().map(|extra| extra.value).collect();
+    extras.into_iter().collect()
+}
+
+fn placement(pool: &Pool) -> SharePlacement {
+    let written = pool.written.sharing.placement();
+    written.unwrap_or_default().value
+}
+
+fn labels(labels: NodeLabels) -> LabelOutput {
+    match labels {
+        NodeLabels::Node => LabelOutput::Node,
+        NodeLabels::FeatureFile => LabelOutput::FeatureFile {
+            path: format!("{FEATURES_DIR}/gpuc"),
+        },
+        NodeLabels::None => LabelOutput::None,
     }
 }
 

@@ -1,11 +1,16 @@
 //! What the tree's README says of a cluster.
 
-use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, TaintEffect};
+use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner, TaintEffect};
 use gpuc_schema::gpu::placement;
+use gpuc_schema::node_config::STARTUP_TAINT;
 
+use super::claims;
 use crate::check::Checked;
-use crate::model::{MachineType, Operands, Pool, PoolTaint, SetBy, Sharing};
-use crate::plan::{PoolSummary, ResourceSummary, Summary};
+use crate::model::{
+    Claimed, DeviceClass, KubernetesVersion, MachineType, Operands, Pool, PoolTaint, SetBy, Sharing,
+};
+use crate::node::Node;
+use crate::plan::{ClassSummary, PoolSummary, ResourceSummary, Summary};
 
 /// The cluster in words and numbers.
 pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
@@ -19,12 +24,13 @@ pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
     Summary {
         place,
         kubernetes: kubernetes.value.to_string(),
-        pools: pools.map(pool).collect(),
+        pools: pools.map(|it| pool(cluster, it)).collect(),
+        monitoring: super::monitoring::sentences(cluster),
         notes: notes(cluster),
     }
 }
 
-fn pool(pool: &Pool) -> PoolSummary {
+fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
     let nodes = pool.nodes.sure();
     let per_node = u64::from(pool.gpus.sure().map_or(0, |gpus| gpus.per_node));
     PoolSummary {
@@ -39,6 +45,10 @@ fn pool(pool: &Pool) -> PoolSummary {
         min_gpus: per_node * u64::from(nodes.min),
         max_gpus: per_node * u64::from(nodes.max),
         resources: resources(pool),
+        classes: (pool.classes.iter())
+            .map(|it| class(cluster, pool, it))
+            .collect(),
+        claim: claim(pool),
         taints: pool.taints.iter().map(taint).collect(),
         driver: if pool.has_gpus() {
             driver(pool.driver.value).to_owned()
@@ -46,7 +56,7 @@ fn pool(pool: &Pool) -> PoolSummary {
             String::new()
         },
         plugin: if pool.has_gpus() {
-            plugin(pool.plugin.value).to_owned()
+            advertiser(pool).to_owned()
         } else {
             String::new()
         },
@@ -125,6 +135,43 @@ fn resources(pool: &Pool) -> Vec<ResourceSummary> {
     offers.map(summary).collect()
 }
 
+fn class(cluster: &Checked<'_>, pool: &Pool, class: &DeviceClass) -> ClassSummary {
+    let total = class.total(pool.nodes.sure());
+    let bridged = cluster.kubernetes.sure().value >= KubernetesVersion::FIRST_WITH_BRIDGE;
+    let extended = class.extended_resource().filter(|_| bridged);
+    let device = match (class.device, pool.sharing.sure()) {
+        (Claimed::Gpu, Sharing::Mps { replicas, .. }) => {
+            format!("a GPU with MPS, 1/{replicas} of it for each client")
+        }
+        (Claimed::Gpu, _) => "a GPU".to_owned(),
+        (Claimed::Slice(profile), _) => format!("a slice {}", profile.name),
+    };
+    ClassSummary {
+        name: class.name.clone(),
+        device,
+        per_node: class.per_node,
+        min: *total.start(),
+        max: *total.end(),
+        quota: class.quota(),
+        extended: extended.unwrap_or_default(),
+    }
+}
+
+/// What somebody puts into a namespace to get a device of the pool's first class.
+fn claim(pool: &Pool) -> Vec<Node> {
+    let Some(class) = pool.classes.first() else {
+        return Vec::new();
+    };
+    let template = claims::claim(&pool.name, None, (pool, class), 1);
+    let pod = serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": format!("{}-test", pool.name)},
+        "spec": claims::pod(pool, &pool.name),
+    });
+    [template, pod].map(Node::from_json).into()
+}
+
 fn taint(taint: &PoolTaint) -> String {
     let effect = match taint.effect {
         TaintEffect::NoSchedule => "NoSchedule",
@@ -148,8 +195,11 @@ fn driver(owner: DriverOwner) -> &'static str {
     }
 }
 
-fn plugin(plugin: DevicePlugin) -> &'static str {
-    match plugin {
+fn advertiser(pool: &Pool) -> &'static str {
+    if pool.allocation.value == Allocation::Dra {
+        return "NVIDIA's driver for claims";
+    }
+    match pool.plugin.value {
         DevicePlugin::Gpuc => "gpuc-runtime",
         DevicePlugin::Nvidia => "NVIDIA's device plugin",
         DevicePlugin::Operator => "the NVIDIA GPU Operator",
@@ -158,12 +208,16 @@ fn plugin(plugin: DevicePlugin) -> &'static str {
 }
 
 /// Who adds nodes, where somebody does.
-fn autoscaler(autoscaler: Autoscaler) -> Option<&'static str> {
-    match autoscaler {
+fn autoscaler(cluster: &Checked<'_>) -> Option<&'static str> {
+    match cluster.autoscaler.value {
         Autoscaler::None => None,
+        Autoscaler::ClusterAutoscaler if cluster.cloud.autoscaler_values(cluster).is_some() => {
+            Some(
+                "The Cluster Autoscaler, which this tree installs, adds and removes nodes between a pool's fewest and most.",
+            )
+        }
         Autoscaler::ClusterAutoscaler => Some(
-            "The Cluster Autoscaler adds the nodes, and this tree does not install it. Until it runs in the cluster, every \
-             pool stays at its fewest nodes.",
+            "The Cluster Autoscaler that is in the cluster adds and removes nodes between a pool's fewest and most.",
         ),
         Autoscaler::Karpenter => {
             Some("Karpenter adds and removes nodes between a pool's fewest and most.")
@@ -217,15 +271,49 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         .iter()
         .any(|pool| !pool.nodes.sure().is_fixed())
     {
-        notes.extend(autoscaler(cluster.autoscaler.value).map(str::to_owned));
+        notes.extend(autoscaler(cluster).map(str::to_owned));
     }
     let ours: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
+    let mut measured = ours.iter();
+    let measures = measured.all(|pool| super::monitoring::runtime_measures(cluster, pool));
     if !ours.is_empty() {
         notes.push(format!(
-            "gpuc-runtime serves {}: it offers the GPUs, labels the nodes, watches and measures. No other device plugin, \
-             feature discovery or GPU exporter is wanted there.",
-            names(&ours)
+            "gpuc-runtime serves {}: it offers the GPUs, labels the nodes, {}. No other device plugin{} is wanted there.",
+            names(&ours),
+            if measures { "watches and measures" } else { "and watches them" },
+            if measures {
+                ", feature discovery or GPU exporter"
+            } else {
+                " or feature discovery"
+            },
         ));
+    }
+    let starting = ours.iter().copied();
+    let starting: Vec<_> = starting
+        .filter(|pool| pool.startup_taint.is_some())
+        .collect();
+    if !starting.is_empty() {
+        notes.push(format!(
+            "New nodes of {} come with the taint `{STARTUP_TAINT}`; gpuc-runtime takes it off when it has cut their GPUs. \
+             Pods must not tolerate it.",
+            names(&starting)
+        ));
+    }
+    let claimed: Vec<_> = cluster.pools_claimed().collect();
+    if !claimed.is_empty() {
+        notes.push(format!(
+            "Pods claim the GPUs of {}: `nvidia.com/gpu` is not among what those nodes have. Containers share a GPU by \
+             naming one ResourceClaim of their namespace. A class looks at the card alone, so that a pod names the pool's \
+             nodes too.",
+            names(&claimed)
+        ));
+        if cluster.kubernetes.sure().value >= KubernetesVersion::FIRST_WITH_BRIDGE {
+            notes.push(
+                "This Kubernetes makes a claim for a container that asks for `nvidia.com/gpu` as before: a whole GPU of \
+                 any of these pools that the pod may run on."
+                    .to_owned(),
+            );
+        }
     }
     notes.extend(operator(cluster));
     if !by_cloud.is_empty() {

@@ -3,12 +3,14 @@
 //! Everything that several parts of the output must agree on is computed once, in [`resolve`](crate::resolve), and read
 //! from here: what a pool offers, which taints its nodes have, what must tolerate them, how many GPUs there are.
 
+mod claims;
 mod known;
 pub mod operator;
 mod pool;
 mod sharing;
 mod version;
 
+pub use claims::{Claimed, DeviceClass};
 pub use known::Known;
 pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
@@ -18,7 +20,7 @@ pub use version::{KubernetesVersion, SUPPORTED};
 use std::sync::Arc;
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{Autoscaler, DevicePlugin, GpuCluster};
+use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, GpuCluster};
 
 use crate::cloud::Cloud;
 use crate::node::Because;
@@ -34,6 +36,12 @@ pub const DEDICATED_TO: &str = "gpuc.dev/dedicated-to";
 /// Source: NVIDIA/k8s-device-plugin@v0.20.0
 /// deployments/helm/nvidia-device-plugin/templates/daemonset-mps-control-daemon.yml, its `nodeSelector`.
 pub const MPS_CAPABLE: &str = "nvidia.com/mps.capable";
+
+/// What pods ask for to get a node's network cards for RDMA, in the words of NVIDIA's and Azure's guides.
+pub const RDMA_RESOURCE: &str = "rdma/hca_shared_devices_a";
+
+/// How many pods of a node may have them at once: as many as in NVIDIA's examples, more than a node has GPUs.
+pub const RDMA_SHARES: u32 = 63;
 
 /// A cluster.
 #[derive(Clone)]
@@ -79,7 +87,14 @@ impl Cluster {
     pub fn pools_advertised_by(&self, plugin: DevicePlugin) -> impl Iterator<Item = &Pool> {
         self.gpu_pools()
             .map(|(pool, _)| pool)
-            .filter(move |pool| pool.plugin.value == plugin)
+            .filter(move |pool| pool.is_advertised_by(plugin))
+    }
+
+    /// The pools whose GPUs pods claim: no device plugin advertises them.
+    pub fn pools_claimed(&self) -> impl Iterator<Item = &Pool> {
+        self.gpu_pools()
+            .map(|(pool, _)| pool)
+            .filter(|pool| pool.allocation.value == Allocation::Dra)
     }
 
     /// The pool of this name.

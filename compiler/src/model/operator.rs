@@ -53,7 +53,7 @@ impl Operands {
     /// What the operator does for a pool; `None` where nobody asks it for anything.
     pub fn of(cloud: &dyn Cloud, pool: &Pool) -> Option<Self> {
         let driver = pool.driver.value == DriverOwner::Operator;
-        let plugin = pool.plugin.value == DevicePlugin::Operator;
+        let plugin = pool.is_advertised_by(DevicePlugin::Operator);
         if !pool.has_gpus() || !(driver || plugin) {
             return None;
         }

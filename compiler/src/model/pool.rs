@@ -1,10 +1,13 @@
 //! A pool as gpuc understands it.
 
-use gpuc_schema::config::{DevicePlugin, DriverOwner, NodePool, OsFamily, TaintEffect};
+use gpuc_schema::config::{
+    Allocation, Capacity, DevicePlugin, DriverOwner, Extra, NodeLabels, NodePool, OsFamily,
+    TaintEffect,
+};
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
 
-use super::{Known, Offer, Sharing};
+use super::{DeviceClass, Known, Offer, Sharing};
 use crate::cloud::cpu::CpuMachine;
 use crate::cloud::machine::{CpuArchitecture, Fraction, Machine};
 use crate::node::Origin;
@@ -30,16 +33,24 @@ pub struct Pool {
     pub driver: Spanned<DriverOwner>,
     /// The driver's version or branch, where the user says it.
     pub driver_version: Option<Spanned<String>>,
-    /// Who advertises the GPUs.
+    /// How pods get the GPUs.
+    pub allocation: Spanned<Allocation>,
+    /// Who advertises the GPUs, where a device plugin does; where pods claim them, nobody, and no cloud's plugin.
     pub plugin: Spanned<DevicePlugin>,
     /// The image of gpuc-runtime.
     pub runtime_image: Option<Spanned<String>>,
     /// The image that installs the driver.
     pub driver_image: Option<Spanned<String>>,
+    /// What containers get beside their GPUs, where a node has it.
+    pub extras: Vec<Spanned<Extra>>,
+    /// Where gpuc-runtime writes labels.
+    pub node_labels: Spanned<NodeLabels>,
     /// How containers share the GPUs.
     pub sharing: Known<Sharing>,
-    /// What a node offers to pods; nothing without GPUs.
+    /// What a node offers to pods by a device plugin; nothing without GPUs, and nothing where pods claim them.
     pub offers: Known<Vec<Offer>>,
+    /// What pods claim where `allocation` is `dra`, by name; nothing elsewhere, and nothing where `offers` is a hole.
+    pub classes: Vec<DeviceClass>,
     /// What else a node offers to pods: network interfaces.
     pub fabric: Vec<Offer>,
     /// The labels that gpuc has put on the nodes, by key.
@@ -48,8 +59,21 @@ pub struct Pool {
     pub selector: Vec<Label>,
     /// Every taint that its nodes have, whoever sets it, by key and effect.
     pub taints: Vec<PoolTaint>,
+    /// The taint with which its nodes register and which gpuc-runtime takes off when their GPUs are cut. It is not
+    /// among [`Self::taints`]: what runs on the pool does not tolerate it, but waits.
+    pub startup_taint: Option<PoolTaint>,
     /// What a pod that must run there tolerates, one for each taint that keeps pods away.
     pub tolerations: Vec<Toleration>,
+}
+
+impl Pool {
+    /// Whether its machines are reserved, so that there is none beside those that run.
+    pub fn is_reserved(&self) -> bool {
+        matches!(
+            self.written.capacity.value,
+            Capacity::Reservation(_) | Capacity::CapacityBlock(_)
+        )
+    }
 }
 
 /// What the nodes of a pool are.
@@ -149,9 +173,21 @@ pub struct Toleration {
 }
 
 impl Pool {
+    /// The taints that its nodes get from gpuc when they register.
+    pub fn registered_taints(&self) -> impl Iterator<Item = &PoolTaint> {
+        let by_gpuc = |taint: &&PoolTaint| taint.set_by == SetBy::Gpuc;
+        let lasting = self.taints.iter().filter(by_gpuc);
+        lasting.chain(&self.startup_taint)
+    }
+
     /// Whether its nodes have GPUs; a hole counts as no.
     pub fn has_gpus(&self) -> bool {
         matches!(self.gpus.get(), Some(Some(_)))
+    }
+
+    /// Whether this plugin advertises its GPUs, if it has any.
+    pub fn is_advertised_by(&self, plugin: DevicePlugin) -> bool {
+        self.allocation.value == Allocation::DevicePlugin && self.plugin.value == plugin
     }
 
     /// Whether the user made it by hand.

@@ -14,6 +14,20 @@ pub const SUPPORTED: RangeInclusive<KubernetesVersion> =
     KubernetesVersion(33)..=KubernetesVersion(37);
 
 impl KubernetesVersion {
+    /// The first that serves `resource.k8s.io/v1`, with Dynamic Resource Allocation on. Before it there are only beta
+    /// versions of that API, which no API server serves unless it is told to.
+    ///
+    /// Source: <https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/>; kubernetes
+    /// `pkg/features/kube_features.go` (`DynamicResourceAllocation`), 2026-11-21.
+    pub const FIRST_WITH_CLAIMS: Self = Self(34);
+
+    /// The first that makes a claim for a container that asks for a class's extended resource without being told to:
+    /// feature gate `DRAExtendedResource`, alpha and off from 1.34, beta and on from 1.36, always on from 1.37.
+    ///
+    /// Source: kubernetes `pkg/features/kube_features.go`; <https://www.kubernetes.dev/resources/keps/5004/>,
+    /// 2026-11-21.
+    pub const FIRST_WITH_BRIDGE: Self = Self(36);
+
     /// Reads `1.34`.
     pub fn parse(text: &str) -> Option<Self> {
         let minor = text.strip_prefix("1.")?;

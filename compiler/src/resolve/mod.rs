@@ -2,6 +2,7 @@
 //!
 //! A part that cannot be understood is reported once and becomes a hole; the rest goes on.
 
+mod classes;
 pub mod codes;
 mod gpus;
 mod machine;
@@ -9,6 +10,7 @@ mod nodes;
 mod offers;
 mod operator;
 mod pool;
+mod rdma;
 mod sharing;
 mod taints;
 

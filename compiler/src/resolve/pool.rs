@@ -1,10 +1,10 @@
 //! A pool, from what was written to what follows.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{DevicePlugin, GpuCluster, OsFamily};
+use gpuc_schema::config::{Allocation, DevicePlugin, GpuCluster, OsFamily};
 
 use super::machine::Picker;
-use super::{Choices, Defaults, gpus, machine, nodes, offers, sharing, taints};
+use super::{Choices, Defaults, classes, gpus, machine, nodes, offers, rdma, sharing, taints};
 use crate::cloud::{self, Cloud};
 use crate::diag::Report;
 use crate::model::{DEDICATED_TO, Known, Label, MPS_CAPABLE, POOL_LABEL, Pool, PoolGpus, Sharing};
@@ -30,12 +30,20 @@ pub(super) fn resolve(
     let gpus = gpus::resolve(written, &machine, cloud, report);
     let sharing = sharing::resolve(written, &gpus, report);
     let os = os(config, index, cloud, defaults);
-    let plugin = plugin(config, index, &gpus, os.value, cloud, defaults);
+    let allocation = allocation(config, index, &gpus, defaults);
+    let plugin = match allocation.value {
+        Allocation::DevicePlugin => plugin(config, index, &gpus, os.value, cloud, defaults),
+        // Whatever the cluster's other pools have, none runs here.
+        Allocation::Dra => Spanned::unwritten(DevicePlugin::Gpuc),
+    };
+    let offers = offers::of(written, &gpus, &sharing);
+    let (offers, classes) = classes::split(written, allocation, (&gpus, &sharing), offers);
     let mut pool = Pool {
         index,
         name: written.name.clone(),
         nodes: nodes::resolve(written, report),
-        offers: offers::of(written, &gpus, &sharing),
+        offers,
+        classes,
         driver: driver(config, index, &gpus, plugin.value, cloud, defaults),
         driver_version: first(
             written.stack.driver_version.as_ref(),
@@ -49,16 +57,25 @@ pub(super) fn resolve(
             written.stack.driver_image.as_ref(),
             config.stack.driver_image.as_ref(),
         ),
+        extras: first(written.stack.extras.as_ref(), config.stack.extras.as_ref())
+            .unwrap_or_default(),
+        node_labels: first(
+            written.stack.node_labels.as_ref(),
+            config.stack.node_labels.as_ref(),
+        )
+        .unwrap_or_default(),
         written: written.clone(),
         machine,
         gpus,
         os,
+        allocation,
         plugin,
         sharing,
         fabric: Vec::new(),
         labels: Vec::new(),
         selector: Vec::new(),
         taints: Vec::new(),
+        startup_taint: None,
         tolerations: Vec::new(),
     };
     pool.labels = labels(&pool);
@@ -66,11 +83,13 @@ pub(super) fn resolve(
     pool.labels.extend(more);
     pool.labels.sort_by(|a, b| a.key.cmp(&b.key));
     pool.fabric = cloud.fabric(&pool);
+    pool.fabric.extend(rdma::offer(&pool));
     pool.selector = selector(&pool);
     pool.taints = taints::of(&pool);
     let more = cloud.taints(config, &pool);
     taints::add(&mut pool.taints, more);
     pool.tolerations = taints::tolerations(&pool.taints);
+    pool.startup_taint = taints::startup(&pool, cloud);
     pool
 }
 
@@ -94,6 +113,23 @@ fn os(
             defaults.fill_pool(index, &["os", "family"], &family, because);
         }
         Spanned::unwritten(family)
+    })
+}
+
+fn allocation(
+    config: &GpuCluster,
+    index: usize,
+    gpus: &Known<Option<PoolGpus>>,
+    defaults: &mut Defaults,
+) -> Spanned<Allocation> {
+    let written = config.node_pools[index].stack.allocation;
+    written.or(config.stack.allocation).unwrap_or_else(|| {
+        let allocation = Allocation::DevicePlugin;
+        if matches!(gpus.get(), Some(Some(_))) {
+            let keys = &["stack", "allocation"];
+            defaults.fill_pool(index, keys, &allocation, Because::Default);
+        }
+        Spanned::unwritten(allocation)
     })
 }
 
@@ -165,7 +201,7 @@ fn labels(pool: &Pool) -> Vec<Label> {
         value: value.value.clone(),
         origin: Origin::made([key.span, value.span], Because::Written),
     });
-    let by_nvidia = pool.plugin.value == DevicePlugin::Nvidia;
+    let by_nvidia = pool.is_advertised_by(DevicePlugin::Nvidia);
     let shared = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
     let own = pool.written.labels.keys().any(|key| **key == MPS_CAPABLE);
     let mps = (by_nvidia && shared && !own).then(|| Label {

@@ -1,8 +1,10 @@
 //! The taints of a pool's nodes, and what tolerates them.
 
-use gpuc_schema::config::TaintEffect;
+use gpuc_schema::config::{DevicePlugin, TaintEffect};
+use gpuc_schema::node_config::STARTUP_TAINT;
 
-use crate::model::{DEDICATED_TO, Pool, PoolTaint, SetBy, Toleration};
+use crate::cloud::Cloud;
+use crate::model::{DEDICATED_TO, Pool, PoolTaint, SetBy, Sharing, Toleration};
 use crate::node::{Because, Origin};
 
 /// The taints that follow from the pool itself.
@@ -30,6 +32,26 @@ pub(super) fn of(pool: &Pool) -> Vec<PoolTaint> {
     });
     add(&mut taints, written.chain(dedicated));
     taints
+}
+
+/// The taint that keeps pods away until gpuc-runtime has cut a node's GPUs, where nodes can have one that stays off
+/// once it is taken off. The nodes of pools made by hand are their maker's.
+pub(super) fn startup(pool: &Pool, cloud: &dyn Cloud) -> Option<PoolTaint> {
+    let source = cloud.facts().startup_taints?;
+    let by_us = pool.plugin.value == DevicePlugin::Gpuc && pool.has_gpus() && !pool.is_existing();
+    let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
+    (by_us && is_mig && !cloud.cuts_gpus(pool)).then(|| PoolTaint {
+        key: STARTUP_TAINT.to_owned(),
+        value: "starting".to_owned(),
+        effect: TaintEffect::NoSchedule,
+        set_by: SetBy::Gpuc,
+        span: pool.written.sharing.span,
+        origin: Origin::fact(
+            [pool.written.sharing.span, pool.plugin.span],
+            "a node whose GPUs gpuc-runtime has yet to cut keeps pods away until it has",
+            source,
+        ),
+    })
 }
 
 /// Adds taints, by key and effect. One that is there already stays as it is: a node has one taint of a key and effect.

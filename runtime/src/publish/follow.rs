@@ -8,7 +8,7 @@ use std::time::Duration;
 use gpuc_schema::node_config::LabelOutput;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::feature_file;
 use super::node::{OwnNode, Wellbeing};
@@ -22,6 +22,10 @@ const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_m
 
 /// Several changes within this time are written once: the cluster's memory is no place for every moment.
 const SETTLED: Duration = Duration::from_millis(200);
+
+/// How long until it is seen that somebody put the startup taint back: a cloud writes the taints of a pool onto nodes
+/// that serve when any of them changes (EKS' `UpdateNodegroupConfig`, GKE's `node-pools update`).
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 /// What the daemon knows, as it becomes known.
 pub struct Sources {
@@ -38,7 +42,21 @@ pub struct Sources {
 struct Told {
     labels: Option<BTreeMap<String, String>>,
     wellbeing: Option<Wellbeing>,
-    untainted: Option<String>,
+    untainted: Option<(String, Instant)>,
+}
+
+impl Told {
+    /// Whether this taint was not there a moment ago.
+    fn is_untainted(&self, key: &str) -> bool {
+        let seen = self.untainted.as_ref();
+        seen.is_some_and(|(seen, at)| seen == key && at.elapsed() < LOOK_AGAIN)
+    }
+
+    /// When to look again, where a taint was taken off.
+    fn look_again(&self) -> Option<Instant> {
+        let (_, at) = self.untainted.as_ref()?;
+        Some(*at + LOOK_AGAIN)
+    }
 }
 
 /// Tells the cluster whatever changes, for ever. Without a node, only the file of labels is written.
@@ -62,7 +80,7 @@ pub async fn follow(node: Option<OwnNode>, mut sources: Sources) {
         let state = Arc::clone(&sources.state.borrow_and_update());
         let status = sources.status.borrow_and_update().clone();
         match bring_up_to_date(node.as_ref(), &state, &status, &mut told).await {
-            Ok(()) => (again, patience) = (None, PATIENCE.0),
+            Ok(()) => (again, patience) = (told.look_again(), PATIENCE.0),
             Err(error) => {
                 warn!("the node object is behind, and tried again in {patience:?}: {error}");
                 again = Some(Instant::now() + patience);
@@ -110,13 +128,16 @@ async fn bring_up_to_date(
         .offers
         .iter()
         .all(|offer| status.registered.contains(&offer.resource));
-    if let Some(key) = &state.config.startup_taint
-        && offered
-        && registered
-        && told.untainted.as_ref() != Some(key)
-    {
-        node.untaint(key).await?;
-        told.untainted = Some(key.clone());
+    match &state.config.startup_taint {
+        Some(key) if offered && registered => {
+            if !told.is_untainted(key) {
+                if node.untaint(key).await? {
+                    info!("the taint {key} is off: pods may come");
+                }
+                told.untainted = Some((key.clone(), Instant::now()));
+            }
+        }
+        _ => told.untainted = None,
     }
     Ok(())
 }
@@ -182,5 +203,83 @@ fn shortened(message: &str) -> String {
 async fn sleep_until(at: Option<Instant>) {
     if let Some(at) = at {
         tokio::time::sleep_until(at).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::api_server::{Known, NODE, server};
+    use super::*;
+    use crate::config;
+    use crate::device::offers;
+    use crate::device::testing::inventory;
+    use crate::host::HostFiles;
+
+    const CONFIG: &str = r#"{
+        "apiVersion": "node.gpuc.dev/v1alpha1",
+        "kind": "NodeConfig",
+        "cluster": "demo",
+        "pool": "slices",
+        "expected": {"model": "l4-24gb", "count": 1},
+        "driver": {"hostRoot": "/", "containerRoot": "/driver-root"},
+        "devices": "environmentVariable",
+        "sharing": "exclusive",
+        "resources": {"nvidia.com/gpu": 1},
+        "startupTaint": "gpuc.dev/starting"
+    }"#;
+
+    fn state() -> State {
+        let config = config::parse(CONFIG).unwrap();
+        let inventory = inventory("l4x1");
+        State {
+            offers: offers(&inventory, &config.sharing),
+            config: Arc::new(config),
+            inventory: Arc::new(inventory),
+            files: Arc::new(HostFiles::default()),
+            unwell: BTreeMap::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_startup_taint_goes_when_the_node_is_ready_and_as_often_as_it_is_put_back() {
+        let taint = json!({"key": "gpuc.dev/starting", "effect": "NoSchedule"});
+        let (client, known) = server(Known {
+            taints: vec![taint.clone()],
+            ..Known::default()
+        });
+        let (node, state) = (OwnNode::new(&client, NODE), state());
+        let (mut status, mut told) = (Status::default(), Told::default());
+        let taints = || known.lock().unwrap().taints.len();
+        status.scans = 1;
+        let tell = async |status: &Status, told: &mut Told| {
+            let told = bring_up_to_date(Some(&node), &state, status, told).await;
+            told.unwrap();
+        };
+        tell(&status, &mut told).await;
+        assert_eq!(taints(), 1, "the kubelet has not taken the resource");
+        assert!(told.look_again().is_none());
+
+        status.registered.insert("nvidia.com/gpu".to_owned());
+        tell(&status, &mut told).await;
+        assert_eq!(taints(), 0);
+
+        known.lock().unwrap().taints.push(taint.clone());
+        tell(&status, &mut told).await;
+        assert_eq!(taints(), 1, "nobody asks at every moment");
+        assert!(told.look_again().is_some_and(|at| at > Instant::now()));
+        let (_, at) = told.untainted.as_mut().unwrap();
+        *at -= LOOK_AGAIN;
+        assert!(told.look_again().is_some_and(|at| at <= Instant::now()));
+        tell(&status, &mut told).await;
+        assert_eq!(taints(), 0);
+
+        status.registered.clear();
+        tell(&status, &mut told).await;
+        assert!(
+            told.look_again().is_none(),
+            "a node that is not ready waits for a change"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::TextMap;
+use super::{Maintenance, TextMap};
 use crate::Spanned;
 
 /// Where the cluster runs.
@@ -124,6 +124,9 @@ pub struct AwsExisting {
     /// Its VPC and subnets, needed when eksctl did not make it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc: Option<Spanned<AwsExistingVpc>>,
+    /// A Cluster Autoscaler runs there already, so that gpuc installs none.
+    #[serde(default)]
+    pub has_autoscaler: Spanned<bool>,
 }
 
 /// The network of an EKS cluster to create.
@@ -223,6 +226,9 @@ pub struct GcpCreate {
     /// Kubernetes service accounts can act as Google service accounts.
     #[serde(default = "yes")]
     pub workload_identity: Spanned<bool>,
+    /// When GKE may upgrade the cluster and its nodes by itself. Default: at any time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintenance: Option<Spanned<Maintenance>>,
 }
 
 /// How fast GKE upgrades a cluster.
@@ -286,6 +292,15 @@ pub struct AzureCreate {
     /// Kubernetes service accounts can act as Entra identities.
     #[serde(default = "yes")]
     pub workload_identity: Spanned<bool>,
+    /// Which Kubernetes versions AKS puts on the cluster by itself.
+    #[serde(default)]
+    pub upgrade_channel: Spanned<AzureUpgradeChannel>,
+    /// Which changes of the operating system AKS puts on nodes by itself.
+    #[serde(default)]
+    pub node_image_channel: Spanned<AzureNodeImageChannel>,
+    /// When AKS may do so. Default: at any time. Taken away, the schedule stays in Azure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintenance: Option<Spanned<Maintenance>>,
 }
 
 /// The tier of an AKS control plane.
@@ -299,6 +314,36 @@ pub enum AzureTier {
     Standard,
     /// An uptime agreement and long-term support.
     Premium,
+}
+
+/// Which Kubernetes versions AKS puts on a cluster by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum AzureUpgradeChannel {
+    /// None: versions change when gpuc's scripts change them.
+    #[default]
+    None,
+    /// The newest patch of the minor version.
+    Patch,
+    /// The newest patch of the minor version before the newest one.
+    Stable,
+    /// The newest patch of the newest minor version.
+    Rapid,
+}
+
+/// Which changes of the operating system AKS puts on nodes by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum AzureNodeImageChannel {
+    /// None at all.
+    None,
+    /// What the distribution's own updater installs.
+    Unmanaged,
+    /// Tested security patches, mostly without new nodes.
+    SecurityPatch,
+    /// New node images, week by week: every node is drained and made again.
+    #[default]
+    NodeImage,
 }
 
 /// A cluster that is there already.

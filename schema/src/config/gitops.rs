@@ -68,3 +68,37 @@ fn flux_namespace() -> Spanned<String> {
 fn argocd_namespace() -> Spanned<String> {
     Spanned::unwritten("argocd".to_owned())
 }
+
+impl Gitops {
+    /// The repository's URL.
+    pub fn repository(&self) -> &Spanned<String> {
+        match self {
+            Self::Flux(flux) => &flux.repository,
+            Self::Argocd(argocd) => &argocd.repository,
+        }
+    }
+
+    /// The branch.
+    pub fn branch(&self) -> &Spanned<String> {
+        match self {
+            Self::Flux(flux) => &flux.branch,
+            Self::Argocd(argocd) => &argocd.branch,
+        }
+    }
+
+    /// The cluster's folder in the repository.
+    pub fn path(&self) -> &Spanned<String> {
+        match self {
+            Self::Flux(flux) => &flux.path,
+            Self::Argocd(argocd) => &argocd.path,
+        }
+    }
+
+    /// The namespace that the tool runs in.
+    pub fn namespace(&self) -> &Spanned<String> {
+        match self {
+            Self::Flux(flux) => &flux.namespace,
+            Self::Argocd(argocd) => &argocd.namespace,
+        }
+    }
+}

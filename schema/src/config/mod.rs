@@ -9,6 +9,7 @@ mod charts;
 mod cloud;
 mod fragment;
 mod gitops;
+mod maintenance;
 mod mirror;
 mod monitoring;
 mod notebooks;
@@ -16,6 +17,7 @@ mod pool;
 mod quantity;
 mod sharing;
 mod stack;
+mod storage;
 mod teams;
 mod texts;
 mod workloads;
@@ -30,6 +32,7 @@ pub use charts::*;
 pub use cloud::*;
 pub use fragment::Fragment;
 pub use gitops::*;
+pub use maintenance::*;
 pub use mirror::*;
 pub use monitoring::*;
 pub use notebooks::*;
@@ -37,6 +40,7 @@ pub use pool::*;
 pub use quantity::*;
 pub use sharing::*;
 pub use stack::*;
+pub use storage::*;
 pub use teams::*;
 pub use texts::{Text, texts};
 pub use workloads::*;
@@ -83,6 +87,9 @@ pub struct GpuCluster {
     /// Who installs the driver and who advertises GPUs, for every pool that does not say otherwise.
     #[serde(default)]
     pub stack: Stack,
+    /// Classes of the volumes that pods ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Spanned<Storage>>,
     /// Groups of like nodes.
     #[schemars(length(min = 1))]
     pub node_pools: Vec<Spanned<NodePool>>,
@@ -158,7 +165,7 @@ pub struct Kubernetes {
 pub enum Autoscaler {
     /// Nobody: each pool needs a fixed number of nodes.
     None,
-    /// The Kubernetes Cluster Autoscaler, run in the cluster. On EKS.
+    /// The Kubernetes Cluster Autoscaler, installed in the cluster. On EKS.
     ClusterAutoscaler,
     /// Karpenter, run in the cluster. On EKS.
     Karpenter,

@@ -138,7 +138,7 @@ pub struct PrometheusStorage {
     #[serde(rename = "sizeGiB")]
     #[schemars(range(min = 1, max = 65536))]
     pub size_gib: Spanned<u32>,
-    /// Its StorageClass. Default: the cluster's.
+    /// Its `StorageClass`. Default: the cluster's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["gp3"]))]
     pub class: Option<Spanned<String>>,
@@ -148,8 +148,8 @@ pub struct PrometheusStorage {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstalledGrafana {
-    /// A Secret in the namespace `monitoring` with the keys `admin-user` and `admin-password`. gpuc makes up no password
-    /// and writes none.
+    /// A Secret in the namespace `monitoring` with the keys `admin-user` and `admin-password`. gpuc makes up no
+    /// password and writes none.
     #[schemars(extend("examples" = ["grafana-admin"]))]
     pub admin_secret: Spanned<String>,
 }

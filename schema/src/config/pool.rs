@@ -47,6 +47,9 @@ pub struct NodePool {
     #[serde(default = "disk", rename = "diskGiB")]
     #[schemars(range(min = 30, max = 16384))]
     pub disk_gib: Spanned<u32>,
+    /// What becomes of the machine's own NVMe disks. Default: `scratch` on GKE, `none` elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_disks: Option<Spanned<LocalDisks>>,
     /// The most pods on a node. Default: the cloud's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 737))]
@@ -70,6 +73,10 @@ pub struct NodePool {
     /// How nodes are replaced when the pool is upgraded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Spanned<Upgrade>>,
+    /// The cloud puts a new node in the place of one that is broken. Default: `true` on GKE and AKS, which always do;
+    /// `false` on EKS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_repair: Option<Spanned<bool>>,
     /// The pool was made by hand: gpuc emits no cloud commands for it, everything else applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub existing: Option<Spanned<ExistingPool>>,
@@ -176,9 +183,51 @@ pub struct Network {
     /// Elastic Fabric Adapter on every interface that the machine has for it. On EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efa: Option<Spanned<Empty>>,
+    /// Network cards of NVIDIA's that write into the memory of other nodes, offered to pods by the Network Operator. On
+    /// premises, and `InfiniBand` on AKS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rdma: Option<Spanned<Rdma>>,
     /// Nodes close to each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Spanned<Placement>>,
+}
+
+/// Network cards of NVIDIA's that write into the memory of other nodes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Rdma {
+    /// Over `InfiniBand`.
+    Infiniband(RdmaCards),
+    /// Over Ethernet (`RoCE`).
+    Roce(RdmaCards),
+}
+
+impl Rdma {
+    /// The cards, whatever they speak.
+    pub fn cards(&self) -> &RdmaCards {
+        match self {
+            Self::Infiniband(cards) | Self::Roce(cards) => cards,
+        }
+    }
+}
+
+/// The cards of a node.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RdmaCards {
+    /// Who installs their driver. Default: `preinstalled`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Spanned<RdmaDriver>>,
+}
+
+/// Who installs the driver of network cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RdmaDriver {
+    /// The node image or the host has it; that of the Linux kernel will do.
+    Preinstalled,
+    /// The Network Operator, which replaces the one that is there by DOCA-OFED.
+    Operator,
 }
 
 /// Nodes close to each other.
@@ -190,6 +239,18 @@ pub enum Placement {
     /// In this group: an EC2 placement group's name, a Compute Engine placement policy's name, or the resource id of an
     /// Azure proximity placement group.
     Group(Spanned<String>),
+}
+
+/// What becomes of a machine's own NVMe disks. What is on them goes with the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LocalDisks {
+    /// They are left alone. On EKS.
+    None,
+    /// Together they hold images, containers, logs and `emptyDir` volumes. On EKS with `AmazonLinux2023`, and on GKE.
+    Scratch,
+    /// They are there as block devices, for programs that format them. On GKE.
+    Block,
 }
 
 /// The operating system.
@@ -263,10 +324,11 @@ pub enum TaintEffect {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Upgrade {
-    /// How many nodes more than the pool has may exist meanwhile. Reserved capacity has none to spare: 0.
+    /// How many nodes more than the pool has may exist meanwhile. Default: 0 where capacity is reserved, which has none
+    /// to spare; elsewhere the cloud's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<Spanned<u32>>,
-    /// How many nodes may be missing meanwhile.
+    /// How many nodes may be missing meanwhile. Default: 1 where capacity is reserved, and on EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<Spanned<u32>>,
 }

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Spanned;
 
+pub use crate::node_config::SharePlacement;
+
 /// How containers share a pool's GPUs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -20,6 +22,18 @@ pub enum Sharing {
     Mig(MigSharing),
 }
 
+impl Sharing {
+    /// What was written about which GPU goes first.
+    pub fn placement(&self) -> Option<Spanned<SharePlacement>> {
+        match self {
+            Self::None => None,
+            Self::TimeSlicing(slicing) => slicing.placement,
+            Self::Mps(mps) => mps.placement,
+            Self::Mig(mig) => mig.placement,
+        }
+    }
+}
+
 /// Containers take turns on a GPU.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -31,6 +45,10 @@ pub struct TimeSlicing {
     /// only `nvidia.com/gpu`.
     #[serde(default)]
     pub rename: Spanned<bool>,
+    /// Which GPU of a node goes first where several have room. Where gpuc-runtime advertises the GPUs. Default:
+    /// `distributed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Spanned<SharePlacement>>,
 }
 
 /// Containers run side by side on a GPU.
@@ -43,6 +61,10 @@ pub struct Mps {
     /// Offer shares as `nvidia.com/gpu.shared`, so that nobody takes one for a whole GPU.
     #[serde(default)]
     pub rename: Spanned<bool>,
+    /// Which GPU of a node goes first where several have room. Where gpuc-runtime advertises the GPUs. Default:
+    /// `distributed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Spanned<SharePlacement>>,
 }
 
 /// GPUs cut into slices.
@@ -51,6 +73,10 @@ pub struct Mps {
 pub struct MigSharing {
     /// What slices are called.
     pub strategy: Spanned<MigStrategy>,
+    /// Which GPU of a node goes first where several have a free slice. Where gpuc-runtime advertises the GPUs. Default:
+    /// `distributed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Spanned<SharePlacement>>,
     /// The slices of each GPU. One entry without `gpus` stands for all of them.
     #[schemars(length(min = 1))]
     pub per_gpu: Vec<Spanned<GpuLayout>>,

@@ -2,7 +2,8 @@
 
 use super::{
     AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection, GcpCluster, Gitops,
-    GpuCluster, Member, Notebooks, Placement, PodRun, Prometheus, Sharing, Stack, TextMap,
+    GpuCluster, Maintenance, Member, Notebooks, Placement, PodRun, Prometheus, Sharing, Stack,
+    TextMap, Volumes,
 };
 use crate::{Span, Spanned};
 
@@ -26,6 +27,7 @@ pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
     texts.one(&config.kubernetes.version);
     texts.cloud(&config.cloud);
     texts.stack(&config.stack);
+    texts.storage(config);
     texts.pools(config);
     texts.teams(config);
     match (config.monitoring.as_ref()).map(|monitoring| &monitoring.prometheus.value) {
@@ -134,6 +136,7 @@ impl<'a> Texts<'a> {
                     GcpCluster::Create(create) => {
                         self.some(&create.network);
                         self.some(&create.subnetwork);
+                        self.maintenance(create.maintenance.as_ref());
                     }
                     GcpCluster::Existing(existing) => self.some(&existing.name),
                 }
@@ -142,12 +145,36 @@ impl<'a> Texts<'a> {
             CloudSection::Azure(azure) => {
                 self.some([&azure.subscription, &azure.resource_group, &azure.location]);
                 match &azure.cluster.value {
-                    AzureCluster::Create(create) => self.some(&create.subnet),
+                    AzureCluster::Create(create) => {
+                        self.some(&create.subnet);
+                        self.maintenance(create.maintenance.as_ref());
+                    }
                     AzureCluster::Existing(existing) => self.some(&existing.name),
                 }
                 self.map(&azure.tags);
             }
             CloudSection::OnPrem(on_prem) => self.one(&on_prem.context),
+        }
+    }
+
+    fn maintenance(&mut self, maintenance: Option<&'a Spanned<Maintenance>>) {
+        self.some(maintenance.map(|it| &it.start));
+    }
+
+    fn storage(&mut self, config: &'a GpuCluster) {
+        let Some(storage) = &config.storage else {
+            return;
+        };
+        self.some(&storage.default);
+        for class in &storage.classes {
+            self.one(&class.name);
+            match &class.volumes.value {
+                Volumes::Disk(disk) => self.some(&disk.kind),
+                Volumes::Files(files) => {
+                    self.some(&files.kind);
+                    self.some(&files.id);
+                }
+            }
         }
     }
 

@@ -70,6 +70,19 @@ pub struct GpuModel {
     pub source: &'static str,
 }
 
+/// The cards whose NVLink goes beyond a node, to a rack: what has IMEX channels to hand out.
+///
+/// Source: docs.nvidia.com/multi-node-nvlink-systems/imex-guide; docs.nvidia.com/base-command-manager, the chapter on
+/// NVLink (GB200 and GB300), 2026-11-21.
+pub static NVLINK_RACKS: &[&GpuModel] = &[&GB200_186GB, &GB300_279GB];
+
+impl GpuModel {
+    /// Whether its NVLink goes beyond a node.
+    pub fn spans_nodes(&self) -> bool {
+        NVLINK_RACKS.iter().any(|model| model.key == self.key)
+    }
+}
+
 /// How a fact is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
@@ -149,6 +162,15 @@ impl fmt::Display for ComputeCapability {
 }
 
 impl GpuModel {
+    /// Whether NVLink reaches from one node's cards to those of others, which containers use through IMEX channels.
+    ///
+    /// Source: NVIDIA/k8s-dra-driver-gpu README.md (multi-node NVLink on GB200 and similar systems), 2026-11-21.
+    pub fn links_nodes(&self) -> bool {
+        [&GB200_186GB, &GB300_279GB]
+            .iter()
+            .any(|card| card.key == self.key)
+    }
+
     /// How many clients can share the card through MPS at once: 48 from Volta on, 16 before.
     pub fn mps_max_clients(&self) -> u32 {
         if self.architecture >= GpuArchitecture::Volta {

@@ -174,6 +174,28 @@ pub(super) fn values_at(cloud: &str, path: &str) -> Vec<Value> {
 }
 
 const VALUES: &[(&str, &[&str])] = &[
+    (
+        "gitops.flux.repository",
+        &[
+            "https://git.example.com/acme/gitops.git",
+            "https://git.example.com/acme/other.git",
+        ],
+    ),
+    ("gitops.flux.branch", &["main", "release"]),
+    ("gitops.flux.path", &["clusters/demo", "fleet/demo"]),
+    ("gitops.flux.namespace", &["gitops"]),
+    (
+        "gitops.argocd.repository",
+        &[
+            "https://git.example.com/acme/gitops.git",
+            "https://git.example.com/acme/other.git",
+        ],
+    ),
+    ("gitops.argocd.branch", &["main", "release"]),
+    ("gitops.argocd.path", &["clusters/demo", "fleet/demo"]),
+    ("gitops.argocd.namespace", &["gitops"]),
+    ("gitops.flux.secret", &["deploy-key"]),
+    ("gitops.argocd.cluster", &["other"]),
     ("metadata.name", &["other"]),
     ("base", &["../base/gpu-cluster.yaml"]),
     (
@@ -255,6 +277,14 @@ const VALUES: &[(&str, &[&str])] = &[
         "stack.runtimeImage",
         &["registry.example.com/gpuc-runtime:0.2.0"],
     ),
+    (
+        "monitoring.prometheus.existing.release",
+        &["prometheus", "observability"],
+    ),
+    (
+        "monitoring.prometheus.install.grafana.adminSecret",
+        &["grafana", "grafana-login"],
+    ),
     ("nodePools.name", &["renamed"]),
     ("aws:nodePools.machine", &["g6.2xlarge", "m7i.2xlarge"]),
     (
@@ -315,6 +345,10 @@ const VALUES: &[(&str, &[&str])] = &[
             "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/ml/providers/Microsoft.Compute/proximityPlacementGroups/near",
         ],
     ),
+    (
+        "nodePools.network.rdma",
+        &["{infiniband: {}}", "{roce: {}}"],
+    ),
     ("nodePools.diskGiB", &["300"]),
     ("nodePools.maxPods", &["60"]),
     ("nodePools.sharing.timeSlicing.replicas", &["3", "5"]),
@@ -349,6 +383,51 @@ const VALUES: &[(&str, &[&str])] = &[
     ("nodePools.stack.driverVersion", &["'570'"]),
     ("nodePools.dedicatedTo", &["vision"]),
     ("nodePools.upgrade.maxUnavailable", &["2"]),
+    (
+        "storage",
+        &["{classes: [{name: fast, volumes: {disk: {}}}]}"],
+    ),
+    ("nodePools.autoRepair", &["true"]),
+    ("storage.default", &["fast", "slow"]),
+    ("storage.classes.name", &["slow", "slower"]),
+    ("storage.classes.volumes", &["{disk: {}}", "{files: {}}"]),
+    ("aws:storage.classes.volumes.disk.type", &["io2", "pd-ssd"]),
+    ("gcp:storage.classes.volumes.disk.type", &["pd-ssd", "gp3"]),
+    (
+        "azure:storage.classes.volumes.disk.type",
+        &["PremiumV2_LRS", "gp3"],
+    ),
+    ("onPrem:storage.classes.volumes.disk.type", &["gp3"]),
+    ("storage.classes.volumes.disk.iops", &["5000", "6000"]),
+    (
+        "storage.classes.volumes.disk.throughputMiB",
+        &["300", "400"],
+    ),
+    (
+        "storage.classes.volumes.files.type",
+        &["enterprise", "premium"],
+    ),
+    (
+        "storage.classes.volumes.files.id",
+        &["fs-0123456789abcdef1", "fs-0123456789abcdef2"],
+    ),
+    (
+        "cloud.gcp.cluster.create.maintenance",
+        &["{days: [saturday, sunday], start: '02:00', hours: 6}"],
+    ),
+    (
+        "cloud.gcp.cluster.create.maintenance.days",
+        &["[friday, sunday]"],
+    ),
+    ("cloud.gcp.cluster.create.maintenance.start", &["03:00"]),
+    ("cloud.gcp.cluster.create.maintenance.hours", &["8"]),
+    (
+        "cloud.azure.cluster.create.maintenance",
+        &["{days: [saturday], start: '02:00', hours: 6}"],
+    ),
+    ("cloud.azure.cluster.create.maintenance.days", &["[friday]"]),
+    ("cloud.azure.cluster.create.maintenance.start", &["03:00"]),
+    ("cloud.azure.cluster.create.maintenance.hours", &["8"]),
     (
         "cloud.aws.cluster.create.vpc.existing.id",
         &["vpc-0123456789abcdef0", "vpc-0123456789abcdef1"],

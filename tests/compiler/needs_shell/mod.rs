@@ -5,6 +5,7 @@ mod aws;
 mod azure;
 mod gcp;
 mod hostile;
+mod install;
 mod life;
 mod on_prem;
 mod shared;

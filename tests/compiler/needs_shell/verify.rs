@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpuc::plan::Expectation;
+use gpuc_schema::node_config::STARTUP_TAINT;
 use serde_json::{Value, json};
 
 use super::life::Case;
@@ -51,6 +52,19 @@ pub(crate) fn healthy_and_not(case: &Case) {
     }
     fails(&stage, &world, &told);
 
+    // Whose GPUs are still to be cut takes no pods, however ready the kubelet is.
+    let mut told = Vec::new();
+    let mut world = healthy.clone();
+    for (expectation, name) in &firsts {
+        let pool = &expectation.pool;
+        told.push(format!(
+            "pool {pool}: gpuc-runtime has yet to cut the GPUs of {name}, and keeps"
+        ));
+        let taint = json!({"key": STARTUP_TAINT, "value": "starting", "effect": "NoSchedule"});
+        world["nodes"][name]["spec"]["taints"] = json!([taint]);
+    }
+    fails(&stage, &world, &told);
+
     let mut told = Vec::new();
     let mut world = healthy.clone();
     for (expectation, name) in &firsts {
@@ -68,6 +82,23 @@ pub(crate) fn healthy_and_not(case: &Case) {
         }
     }
     fails(&stage, &world, &told);
+
+    let mut told = Vec::new();
+    let mut world = healthy.clone();
+    for (expectation, name) in &firsts {
+        for devices in &expectation.devices {
+            let (class, count, has) = (&devices.class, devices.per_node, devices.per_node - 1);
+            told.push(format!(
+                "pool {}: a node must have {count} devices of class {class}: {name} has {has}",
+                expectation.pool
+            ));
+            let slice = &mut world["objects"][format!("resourceslice//{name}")];
+            slice["spec"]["devices"].as_array_mut().unwrap().pop();
+        }
+    }
+    if !told.is_empty() {
+        fails(&stage, &world, &told);
+    }
 
     let status = |seen: u32, desired: u32, updated: u32, ready: u32| {
         json!({
@@ -122,7 +153,37 @@ fn sees_gpus(stage: &Stage) {
                 run.said
             );
         }
+        for devices in &expectation.devices {
+            let class = &devices.class;
+            let sees = format!(
+                "pool {}: a pod with one device of class {class} sees GPU 0",
+                expectation.pool
+            );
+            assert!(run.said.contains(&sees), "{sees}\n{}", run.said);
+        }
     }
+}
+
+/// What the driver for claims describes of a node: what is wanted, and what only looks like it.
+fn slice(node: &str, expectation: &Expectation) -> Value {
+    let device = |kind: &str, profile: Option<&str>| {
+        let mut device = json!({"attributes": {"type": {"string": kind}}});
+        if let Some(profile) = profile {
+            device["attributes"]["profile"] = json!({"string": profile});
+        }
+        device
+    };
+    let wanted = expectation.devices.iter().flat_map(|devices| {
+        let one = device(devices.kind, devices.profile);
+        (0..devices.per_node).map(move |_| one.clone())
+    });
+    let others = [device("vfio", None), device("mig", Some("other"))];
+    let devices: Vec<_> = others.into_iter().chain(wanted).collect();
+    json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node},
+        "spec": {"driver": expectation.devices[0].driver, "nodeName": node, "devices": devices,
+            "pool": {"name": node, "generation": 2, "resourceSliceCount": 1}},
+    })
 }
 
 fn fails(stage: &Stage, world: &Value, told: &[String]) {
@@ -148,6 +209,9 @@ pub(crate) fn healthy(stage: &Stage) -> Value {
         for name in names {
             let there = world["nodes"][&name].clone();
             world["nodes"][&name] = node(stage, expectation, &name, &there);
+            if !expectation.devices.is_empty() {
+                world["objects"][format!("resourceslice//{name}")] = slice(&name, expectation);
+            }
         }
         for (namespace, name) in &expectation.daemon_sets {
             *served.entry(format!("{namespace}/{name}")).or_default() += count;

@@ -9,6 +9,10 @@ use super::helm_keys::CHARTS;
 use crate::corpus::cases;
 use crate::needs::{self, UPSTREAM};
 
+/// Mappings with defaults that a chart's template prints whole, so that any of Kubernetes' keys may stand there:
+/// NVIDIA/dcgm-exporter@4.5.3-4.8.2 `deployment/templates/daemonset.yaml`, `toYaml .Values.securityContext`.
+const PRINTED_WHOLE: &[(&str, &str)] = &[("dcgm-exporter", "securityContext")];
+
 /// The paths of a chart's values and the type of each default, from its `values-paths.tsv`.
 struct Paths(BTreeMap<String, String>);
 
@@ -18,10 +22,14 @@ impl Paths {
         let text = needs::text(UPSTREAM, &file);
         let rows = text.lines().filter(|line| !line.starts_with('#'));
         let rows = rows.filter_map(|line| line.split_once('\t'));
-        Self(
-            rows.map(|(path, kind)| (path.into(), kind.into()))
-                .collect(),
-        )
+        let mut paths: BTreeMap<String, String> = rows
+            .map(|(path, kind)| (path.into(), kind.into()))
+            .collect();
+        for (_, path) in PRINTED_WHOLE.iter().filter(|(name, _)| *name == chart) {
+            assert_eq!(paths.get(*path).map(String::as_str), Some("map"), "{chart}");
+            paths.insert((*path).to_owned(), "map-open".to_owned());
+        }
+        Self(paths)
     }
 
     /// The paths of a value that the chart does not have.
@@ -45,7 +53,7 @@ impl Paths {
         let Value::Object(fields) = value else {
             return Vec::new();
         };
-        if kind != "map" || self.is_leaf(path) {
+        if kind != "map" || self.is_leaf(path) || OPEN.contains(&path) {
             return Vec::new();
         }
         let child = |key: &str| match path {
@@ -80,6 +88,8 @@ fn folder(chart: &str) -> &'static str {
     let (_, folder, _) = found.unwrap_or_else(|| panic!("{chart} has no folder"));
     folder
 }
+/// Mappings that take any key although the chart has defaults in them: the Cluster Autoscaler's arguments.
+const OPEN: &[&str] = &["extraArgs"];
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
@@ -123,6 +133,8 @@ fn charts_are_pinned_to_the_version_that_was_looked_at() {
 const PLUGIN_KEYS: &[&str] = &[
     "flags/migStrategy",
     "flags/plugin/deviceListStrategy",
+    "imex/channelIDs/*",
+    "imex/required",
     "sharing/mps/failRequestsGreaterThanOne",
     "sharing/mps/renameByDefault",
     "sharing/mps/resources/*/name",
@@ -151,9 +163,20 @@ fn the_plugin_reads_every_key_of_its_configuration() {
                     }
                 }
                 // config.go: neither without a list of resources, nor fewer than two replicas.
-                let sharing = config["sharing"].as_object().unwrap();
-                assert_eq!(sharing.len(), 1, "{}: {name}", case.name);
-                for way in sharing.values() {
+                let sharing = config["sharing"].as_object();
+                assert!(
+                    sharing.is_none_or(|it| it.len() == 1),
+                    "{}: {name}",
+                    case.name
+                );
+                // imex.go: no channel but this one.
+                let channels = &config["imex"]["channelIDs"];
+                assert!(
+                    channels.is_null() || *channels == json!([0]),
+                    "{}",
+                    case.name
+                );
+                for way in sharing.into_iter().flat_map(|ways| ways.values()) {
                     let resources = way["resources"].as_array().unwrap();
                     assert!(!resources.is_empty(), "{}: {name}", case.name);
                     let replicas = resources.iter().map(|it| it["replicas"].as_u64());

@@ -1,7 +1,9 @@
 //! What gpuc writes and knows, held against schemas, charts and tables that others wrote.
 
 mod catalog;
+mod crds;
 mod eksctl;
+mod gitops;
 mod helm;
 mod helm_images;
 mod helm_keys;

@@ -61,7 +61,9 @@ const ROWS: &[Row] = &[
     row("eks", NODE_GROUP, "taints", Pool("node_taints")),
     row("eks", NODE_GROUP, "tags", Pool("cloud_tags_labels")),
     row("eks", NODE_GROUP, "the autoscaler's picture of a node", Pool("cloud_tags_labels")),
-    row("eks", NODE_GROUP, "nodes that may be missing during an upgrade", Pool("upgrade_settings")),
+    row("eks", NODE_GROUP, "local disks", Pool("local_ssd")),
+    row("eks", NODE_GROUP, "how nodes are replaced in an upgrade", Pool("upgrade_settings")),
+    row("eks", NODE_GROUP, "repair of broken nodes", Own("\"nodeRepairConfig and warmPoolConfig too\", upgrade_settings")),
     row("eks", NODE_GROUP, "number of nodes", Pool("desired_nodes")),
     row("eks", NODE_GROUP, "Kubernetes version", Pool("kubernetes_version_nodes")),
 
@@ -100,6 +102,8 @@ const ROWS: &[Row] = &[
     row("gke", "GKE cluster", "release channel", Own("in-place, cluster_fields")),
     row("gke", "GKE cluster", "Kubernetes version of the control plane", Pool("kubernetes_version_control_plane")),
     row("gke", "GKE cluster", "workload identity", Own("in-place, cluster_fields")),
+    row("gke", "GKE cluster", "Filestore's driver", Own("clusters update --update-addons")),
+    row("gke", "GKE cluster", "maintenance window", Own("clusters update --maintenance-window-start")),
     row("gke", "GKE cluster", "resource labels", Own("clusters update --update-labels does not roll, cloud_tags_labels")),
     row("gke", "GKE cluster's first pool", "first pool", Own("gpuc's own")),
 
@@ -133,6 +137,9 @@ const ROWS: &[Row] = &[
     row("aks", "AKS cluster", "tier", Own(CLUSTER_FACTS)),
     row("aks", "AKS cluster", "OIDC issuer", Own(CLUSTER_FACTS)),
     row("aks", "AKS cluster", "workload identity", Own(CLUSTER_FACTS)),
+    row("aks", "AKS cluster", "upgrades by AKS", Own("az aks update --auto-upgrade-channel")),
+    row("aks", "AKS cluster", "node images by AKS", Own("az aks update --node-os-upgrade-channel")),
+    row("aks", "AKS maintenance schedule", "maintenance window", Own("az aks maintenanceconfiguration update")),
     row("aks", "AKS cluster", "tags", Own("in-place, cluster_fields")),
 ];
 

@@ -86,6 +86,11 @@ def look(path):
         return pool(path)
     if kind == "managedclusters":
         return cluster(path)
+    if kind == "maintenanceconfigurations":
+        return {"id": path, "name": parts[-1], "properties": {}} if step["exists"] else None
+    if parts[-1] == "maintenanceConfigurations":
+        names = [argument for flag, argument in zip(step["argv"], step["argv"][1:]) if flag == "--name"]
+        return {"value": [look(f"{path}/{name}") for name in names] if step["exists"] else []}
     if kind == "resourcegroups":
         return {"id": path, "name": parts[-1], "location": "westeurope"}
     return {"value": []}

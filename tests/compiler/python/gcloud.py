@@ -21,6 +21,12 @@ sys.path[:0] = [f"{root}/lib", f"{root}/lib/third_party"]
 stored, fresh, requests, step = {}, set(), [], {}
 
 
+WINDOW = {
+    "recurrence": "FREQ=DAILY",
+    "window": {"startTime": "2025-01-06T00:00:00Z", "endTime": "2025-01-06T06:00:00Z"},
+}
+
+
 def pool(name):
     return {"name": name, "config": {"machineType": "e2-medium"}, "initialNodeCount": 1, "status": "RUNNING"}
 
@@ -66,6 +72,8 @@ class Gke(http.server.BaseHTTPRequestHandler):
                 answer = (pool if parts[-2] == "nodePools" else cluster)(parts[-1])
                 # What `--remove-labels` names must be there.
                 answer["resourceLabels"] = {"extra": "a", "gpuc-labels": "yde5di"}
+                # What `--clear-maintenance-window` takes away must be there.
+                answer["maintenancePolicy"] = {"resourceVersion": "a1", "window": {"recurringWindow": WINDOW}}
             if answer is not None and parts[-2] == "clusters":
                 named = [word.split("=", 1)[1] for word in step["argv"] if word.startswith("--node-pool=")]
                 answer = {**cluster(parts[-1]), **answer, "nodePools": [pool(name) for name in named]}

@@ -63,6 +63,7 @@ impl Changes {
 /// It is an error where something stands in the way that gpuc must not touch: a link, a folder where a file belongs, a
 /// file where a folder belongs.
 pub(crate) fn plan_write(folder: &Path, tree: &Tree, old: Option<&Lock>) -> Result<Changes> {
+    refuse_home_of_flux(folder, tree)?;
     let mut looking = Looking {
         folder,
         tree,
@@ -84,6 +85,24 @@ pub(crate) fn plan_write(folder: &Path, tree: &Tree, old: Option<&Lock>) -> Resu
         }
     }
     Ok(looking.changes)
+}
+
+/// The folder that `flux bootstrap` commits, for Flux to bring itself
+/// (<https://fluxcd.io/flux/installation/bootstrap/generic-git-server/>, read 2026-11-21).
+const FLUX_ITSELF: &str = "flux-system";
+
+/// Where Flux brings itself from the folder, a kustomization that does not name that part would make it remove itself.
+fn refuse_home_of_flux(folder: &Path, tree: &Tree) -> Result<()> {
+    let flux = folder.join(FLUX_ITSELF);
+    let is_named = tree.get("kustomization.yaml").is_none();
+    ensure!(
+        is_named || fs::symlink_metadata(&flux).is_err(),
+        "{}: Flux brings itself from this folder, and with the tree's kustomization.yaml in it would remove itself\n\
+         help: build into the folder, with `-o {}`, so that the tree lies below it",
+        flux.display(),
+        folder.display()
+    );
+    Ok(())
 }
 
 struct Looking<'a> {

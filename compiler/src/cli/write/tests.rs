@@ -377,3 +377,25 @@ fn a_lock_that_cannot_be_read_names_its_path() {
     symlink("/etc/passwd", folder.path().join(LOCK_FILE)).unwrap();
     assert!(refusal(build(&folder, &[])).contains("is no ordinary file"));
 }
+
+#[test]
+fn flux_is_not_made_to_remove_itself() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("flux-system")).unwrap();
+    let files = [("kustomization.yaml", "a"), ("flux/a.yaml", "a")];
+    for force in [false, true] {
+        let tree = tree(&files);
+        let refused = refusal(write(folder.path(), &tree, &lock(&tree), force));
+        assert!(
+            refused.contains("Flux brings itself from this folder"),
+            "{refused}"
+        );
+        assert!(refused.contains("help: build into the folder"), "{refused}");
+        assert!(!folder.path().join("kustomization.yaml").exists());
+        assert!(!folder.path().join("flux").exists());
+    }
+    // Below it, and without a kustomization of its own, a tree is in nobody's way.
+    let tree = tree(&files);
+    write(&folder.path().join("ml"), &tree, &lock(&tree), false).unwrap();
+    build(&folder, &[("cloud/a.sh", "a")]).unwrap();
+}

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::mapping::{Mapping, sequence};
 use super::node_group::{CapacityType, NodeGroup, effect_name, family_name};
 use super::tags::{self, Tags};
-use super::{cluster, cluster_name, memory, section};
+use super::{cluster, cluster_name, local_disks, memory, section};
 use crate::check::Checked;
 use crate::model::Pool;
 use crate::node::{Because, Node, Origin};
@@ -184,6 +184,18 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
     if let Some(pods) = pool.written.max_pods {
         mapping = mapping.put("maxPodsPerNode", &pods.value, written([pods.span]));
     }
+    if let Some(span) = local_disks::scratch(pool) {
+        mapping = mapping.put(
+            "overrideBootstrapCommand",
+            &local_disks::node_config(),
+            written([span]),
+        );
+    }
+    let repair = group.repair();
+    if repair.value {
+        let repair_config = json!({"enabled": true});
+        mapping = mapping.put("nodeRepairConfig", &repair_config, written([repair.span]));
+    }
     let unavailable = group.max_unavailable();
     mapping = mapping.put(
         "updateConfig",
@@ -321,7 +333,8 @@ mod tests {
             "nodePools: [{name: old, machine: g5.xlarge, nodes: {count: 1}, existing: {selector: {a: b}}}]",
         );
         assert_eq!(file(&made)["managedNodeGroups"], Value::Null);
-        assert_eq!(made.resources.len(), 1);
+        let mut kinds = made.resources.iter().map(|it| it.kind.name);
+        assert!(kinds.all(|kind| kind != "EKS node group"));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Amazon EKS: clusters by eksctl, and what EC2 offers to their nodes.
 
+mod addons;
+mod autoscaler;
 mod cluster;
 mod commands;
 pub mod cpu;
 mod eksctl;
+mod local_disks;
 pub mod machines;
 mod mapping;
 mod memory;
@@ -14,17 +17,19 @@ mod pool;
 mod provision;
 mod regions;
 mod rules;
+mod storage;
 mod tags;
 #[cfg(test)]
 mod testing;
 
-use gpuc_schema::Spanned;
 use gpuc_schema::config::{
-    Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, Empty, GpuCluster,
+    Allocation, Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, Empty,
+    GpuCluster, LocalDisks, Rdma,
 };
+use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule};
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
@@ -63,6 +68,9 @@ static FACTS: Facts = Facts {
         source: "EKS CreateCluster (botocore 1.43.11), less the _ that CloudFormation does not let into the names of eksctl's stacks",
     },
     taint_needs_value: None,
+    startup_taints: Some(
+        "cilium/cilium#16631: EKS node groups made with a taint that an agent takes off",
+    ),
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),
@@ -88,9 +96,16 @@ static FACTS: Facts = Facts {
     // eksctl tags the pools: `tags.rs`.
     managed_control_plane: true,
     template_resources: true,
+    storage: Some(&storage::STORAGE),
+    repairs: Repairs::WhenAsked,
 };
 
-static RESOURCES: &[&ResourceKind] = &[&cluster::KIND, &pool::KIND];
+static RESOURCES: &[&ResourceKind] = &[
+    &cluster::KIND,
+    &pool::KIND,
+    &addons::KIND,
+    &autoscaler::IDENTITY,
+];
 
 /// The label by which the Cluster Autoscaler knows that a node will have GPUs before a plugin says so.
 const ACCELERATOR_LABEL: &str = "k8s.amazonaws.com/accelerator";
@@ -145,6 +160,13 @@ impl Cloud for Eks {
         efa.zip(interfaces).map(offer).into_iter().collect()
     }
 
+    fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
+        Err(NoRdma {
+            why: "EC2 has no network cards of NVIDIA's: its own are reached by EFA".to_owned(),
+            help: "write `efa: {}` instead of `rdma`",
+        })
+    }
+
     fn labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<Label> {
         let scales = config
             .autoscaler
@@ -152,7 +174,11 @@ impl Cloud for Eks {
         let (Some(autoscaler), Some(Some(gpus))) = (scales, pool.gpus.get()) else {
             return Vec::new();
         };
-        if pool.is_existing() || pool.labels.iter().any(|it| it.key == ACCELERATOR_LABEL) {
+        // A node with the label is not ready to the autoscaler before it has `nvidia.com/gpu`, and where pods claim GPUs
+        // it never has.
+        let claimed = pool.allocation.value == Allocation::Dra;
+        let own = pool.labels.iter().any(|it| it.key == ACCELERATOR_LABEL);
+        if pool.is_existing() || claimed || own {
             return Vec::new();
         }
         vec![Label {
@@ -168,6 +194,14 @@ impl Cloud for Eks {
 
     fn taints(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<PoolTaint> {
         Vec::new()
+    }
+
+    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        autoscaler::values(cluster)
+    }
+
+    fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
+        local_disks::choices(pool)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

@@ -8,7 +8,7 @@ use gpuc_schema::{Span, Spanned};
 use super::cpu;
 use super::machines::{self, Ec2Instance};
 use crate::cloud::machine::CpuArchitecture;
-use crate::model::{Cluster, MachineType, NodeRange, Pool, PoolTaint, SetBy};
+use crate::model::{Cluster, MachineType, NodeRange, Pool, PoolTaint};
 
 /// A pool as a managed node group.
 pub(super) struct NodeGroup<'c> {
@@ -162,10 +162,36 @@ impl<'c> NodeGroup<'c> {
         written.unwrap_or(Spanned::unwritten(1))
     }
 
-    /// The taints that the node group sets.
+    /// Whether EKS starts the nodes of an upgrade before it ends the old ones. Reserved machines are all taken, so that
+    /// there the old ones end first.
+    ///
+    /// Source: EKS `NodegroupUpdateConfig.updateStrategy` (botocore 1.43.11), 2026-11-21. eksctl's file has no word for
+    /// it (eksctl-io/eksctl @99984adb).
+    pub(super) fn update_strategy(&self) -> &'static str {
+        if self.pool.is_reserved() {
+            "MINIMAL"
+        } else {
+            "DEFAULT"
+        }
+    }
+
+    /// What EKS is told of upgrades.
+    pub(super) fn update_config(&self) -> serde_json::Value {
+        serde_json::json!({
+            "maxUnavailable": self.max_unavailable().value,
+            "updateStrategy": self.update_strategy(),
+        })
+    }
+
+    /// Whether EKS replaces nodes that are broken.
+    pub(super) fn repair(&self) -> Spanned<bool> {
+        let written = self.pool.written.auto_repair;
+        written.unwrap_or(Spanned::unwritten(false))
+    }
+
+    /// The taints with which the node group's nodes register.
     pub(super) fn taints(&self) -> impl Iterator<Item = &'c PoolTaint> + use<'c> {
-        let taints = self.pool.taints.iter();
-        taints.filter(|taint| taint.set_by == SetBy::Gpuc)
+        self.pool.registered_taints()
     }
 
     /// Whether the Cluster Autoscaler adds its nodes.

@@ -3,7 +3,7 @@
 use gpuc_schema::config::AwsCluster;
 
 use super::commands::{Target, aws};
-use super::{cluster, eksctl, pool, section};
+use super::{addons, autoscaler, cluster, eksctl, pool, section};
 use crate::check::Checked;
 use crate::node::Origin;
 use crate::plan::{Contents, Credentials, File, IdentityCheck, Provisioning};
@@ -16,6 +16,8 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     let resources: Vec<_> = cluster::resource(checked)
         .into_iter()
         .chain(made.map(|it| pool::resource(checked, it)))
+        .chain(addons::resources(checked))
+        .chain(autoscaler::identity(checked))
         .collect();
     let file = File {
         path: eksctl::PATH.to_owned(),

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::commands::aws;
 use super::node_group::{NodeGroup, effect_name};
-use super::{memory, section};
+use super::{local_disks, memory, section};
 use crate::plan::{Command, Word};
 
 /// Prefixes of tags that gpuc, eksctl, EKS and AWS write; users may not.
@@ -84,6 +84,9 @@ pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
     if let Some(pods) = written.max_pods {
         put("max-pods", pods.to_string(), vec![pods.span]);
     }
+    if let Some(span) = local_disks::scratch(pool) {
+        put("local-disks", "scratch".to_owned(), vec![span]);
+    }
     if let Some(id) = group.reservation() {
         put("reservation", id.value.clone(), vec![id.span]);
     }
@@ -121,8 +124,8 @@ pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
         );
     }
     // A tag holds one taint of a key. Of several the strictest stays: a pod that tolerates it is the more likely to
-    // fit.
-    let mut taints: Vec<_> = group.taints().collect();
+    // fit. What is taken off before pods come is no part of the picture.
+    let mut taints: Vec<_> = pool.taints.iter().collect();
     taints.sort_by_key(|taint| strictness(taint.effect));
     for taint in taints {
         let value = format!("{}:{}", taint.value, effect_name(taint.effect));

@@ -1,10 +1,10 @@
 //! The resource group and the cluster: what `az group` and `az aks` make, compare and change.
 
-use gpuc_schema::config::{AzureCreate, AzureTier};
+use gpuc_schema::config::{AzureCreate, AzureNodeImageChannel, AzureTier, AzureUpgradeChannel};
 use serde_json::{Map, Value, json};
 
 use super::pool::{first_pool, pairs};
-use super::{az, cluster_name, created, memory, pool, section, system_pool};
+use super::{az, cluster_name, created, maintenance, memory, pool, section, system_pool};
 use crate::model::Cluster;
 use crate::node::{Because, Origin};
 use crate::plan::{
@@ -31,6 +31,8 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         TIER,
         ISSUER,
         WORKLOAD_IDENTITY,
+        UPGRADES,
+        NODE_IMAGES,
         TAGS,
     ],
     definitions: include_str!("tags.jq"),
@@ -93,6 +95,20 @@ const WORKLOAD_IDENTITY: FieldKind = FieldKind {
     change: Change::InPlace,
     source: UPDATE,
 };
+const UPGRADES: FieldKind = FieldKind {
+    name: "upgrades by AKS",
+    read: r#".autoUpgradeProfile.upgradeChannel // "none""#,
+    create: Some("--auto-upgrade-channel"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const NODE_IMAGES: FieldKind = FieldKind {
+    name: "node images by AKS",
+    read: r#".autoUpgradeProfile.nodeOsUpgradeChannel // "NodeImage""#,
+    create: Some("--node-os-upgrade-channel"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
 const TAGS: FieldKind = FieldKind {
     name: "tags",
     read: "our_tags_spelled",
@@ -107,6 +123,7 @@ pub(super) fn provision(cluster: &Cluster) -> Provisioning {
     if let Some(create) = created(cluster) {
         resources.push(group(cluster));
         resources.push(aks(cluster, create));
+        resources.extend(maintenance::resources(cluster, create));
     }
     let pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
     resources.extend(pools.map(|pool| pool::resource(cluster, pool)));
@@ -215,6 +232,8 @@ fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Comman
     if create.workload_identity.value {
         command = command.with(["--enable-oidc-issuer", "--enable-workload-identity"]);
     }
+    command = command.with(["--auto-upgrade-channel", upgrade_channel(create)]);
+    command = command.with(["--node-os-upgrade-channel", node_image_channel(create)]);
     let tags = pairs(&memory::tags_of_cluster(tags(cluster)));
     if !tags.is_empty() {
         command = command.with(["--tags"]).with(tags);
@@ -297,6 +316,19 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         identity.span,
         update(&[switch]),
     ));
+    let channel = upgrade_channel(create);
+    // az asks before it takes the channel away.
+    let set = update(&["--auto-upgrade-channel", channel, "--yes"]);
+    fields.push(field(
+        &UPGRADES,
+        json!(channel),
+        create.upgrade_channel.span,
+        set,
+    ));
+    let channel = node_image_channel(create);
+    let set = update(&["--node-os-upgrade-channel", channel]);
+    let span = create.node_image_channel.span;
+    fields.push(field(&NODE_IMAGES, json!(channel), span, set));
     let span = section.cluster.span;
     fields.push(Field {
         others: Some("their_tags"),
@@ -310,6 +342,24 @@ fn tier(create: &AzureCreate) -> &'static str {
         AzureTier::Free => "free",
         AzureTier::Standard => "standard",
         AzureTier::Premium => "premium",
+    }
+}
+
+fn upgrade_channel(create: &AzureCreate) -> &'static str {
+    match create.upgrade_channel.value {
+        AzureUpgradeChannel::None => "none",
+        AzureUpgradeChannel::Patch => "patch",
+        AzureUpgradeChannel::Stable => "stable",
+        AzureUpgradeChannel::Rapid => "rapid",
+    }
+}
+
+fn node_image_channel(create: &AzureCreate) -> &'static str {
+    match create.node_image_channel.value {
+        AzureNodeImageChannel::None => "None",
+        AzureNodeImageChannel::Unmanaged => "Unmanaged",
+        AzureNodeImageChannel::SecurityPatch => "SecurityPatch",
+        AzureNodeImageChannel::NodeImage => "NodeImage",
     }
 }
 
@@ -383,6 +433,7 @@ mod tests {
              --k8s-support-plan KubernetesOfficial --enable-managed-identity --no-ssh-key --yes \
              --network-plugin azure --network-plugin-mode overlay --output none \
              --enable-oidc-issuer --enable-workload-identity \
+             --auto-upgrade-channel none --node-os-upgrade-channel NodeImage \
              --nodepool-name system --node-vm-size Standard_D4s_v5 --os-sku Ubuntu --node-count 2 \
              --node-osdisk-size 100 --nodepool-labels gpuc.dev/pool=system"
         );

@@ -3,6 +3,7 @@
 mod cluster;
 pub mod cpu;
 pub mod machines;
+mod maintenance;
 mod memory;
 mod mig;
 pub mod names;
@@ -10,20 +11,22 @@ mod os;
 mod pool;
 mod regions;
 mod rules;
+mod storage;
 #[cfg(test)]
 mod testing;
 
 use gpuc_schema::config::{
     Autoscaler, Azure as Section, AzureCluster, AzureCreate, Capacity, CloudSection, DevicePlugin,
-    DriverOwner, GpuCluster, TaintEffect,
+    DriverOwner, GpuCluster, Rdma, TaintEffect,
 };
 
 use super::machine::Machine;
 use super::{
-    ARCHITECTURE, Cloud, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule, OPERATING_SYSTEM,
+    ARCHITECTURE, Cloud, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    OPERATING_SYSTEM, Repairs,
 };
 use crate::check::{Checked, Rule};
-use crate::model::{Cluster, Label, Pool, PoolTaint, SetBy};
+use crate::model::{Cluster, Label, MachineType, Pool, PoolTaint, SetBy};
 use crate::node::Origin;
 use crate::plan::{Command, Provisioning, ResourceKind};
 
@@ -65,6 +68,9 @@ static FACTS: Facts = Facts {
         source: "learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules, 2026-11-21",
     },
     taint_needs_value: Some("azure-cli 2.91.0 accepts only key=value:Effect (acs/_validators.py)"),
+    // AKS puts a pool's taints back (Azure/AKS#2934). For those that it sets once, `nodeInitializationTaints`,
+    // azure-cli 2.91.0 has no flag.
+    startup_taints: None,
     reserved_prefixes: &[
         (
             "kubernetes.azure.com/",
@@ -91,9 +97,16 @@ static FACTS: Facts = Facts {
     capacities: &["onDemand", "spot", "reservation"],
     managed_control_plane: true,
     template_resources: false,
+    storage: Some(&storage::STORAGE),
+    repairs: Repairs::Always,
 };
 
-static RESOURCES: &[&ResourceKind] = &[&cluster::GROUP, &cluster::CLUSTER, &pool::POOL];
+static RESOURCES: &[&ResourceKind] = &[
+    &cluster::GROUP,
+    &cluster::CLUSTER,
+    &pool::POOL,
+    &maintenance::SCHEDULE,
+];
 
 impl Cloud for Azure {
     fn facts(&self) -> &'static Facts {
@@ -131,6 +144,34 @@ impl Cloud for Azure {
             DevicePlugin::Operator => DriverOwner::Operator,
             _ => DriverOwner::Preinstalled,
         }
+    }
+
+    /// Sizes without GPUs have `InfiniBand` where their series is one for high-performance computing, whose names begin
+    /// with H (MicrosoftDocs/azure-compute-docs `articles/virtual-machines/overview-hb-hc.md`; general knowledge).
+    fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma> {
+        if matches!(rdma, Rdma::Roce(_)) {
+            return Err(NoRdma {
+                why: "Azure's cards for RDMA speak InfiniBand".to_owned(),
+                help: "write `rdma: {infiniband: {}}`, or remove `rdma`",
+            });
+        }
+        let (name, has) = match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                let size = machines::find(machine.name);
+                (machine.name, size.is_some_and(|size| size.infiniband))
+            }
+            Some(MachineType::Cpu(_)) => {
+                let name = pool.written.machine.as_ref().map(|name| name.as_str());
+                let name = name.unwrap_or_default();
+                (name, name.starts_with("Standard_H"))
+            }
+            _ => return Ok(()),
+        };
+        let refusal = || NoRdma {
+            why: format!("`{name}` has no InfiniBand"),
+            help: "remove `rdma`, or choose a size that has it, such as `Standard_ND96isr_H100_v5`",
+        };
+        has.then_some(()).ok_or_else(refusal)
     }
 
     fn labels(&self, _: &GpuCluster, _: &Pool) -> Vec<Label> {

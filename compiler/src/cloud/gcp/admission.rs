@@ -13,10 +13,12 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::check::Checked;
+use crate::lower::claims;
 use crate::node::Origin;
 use crate::plan::Object;
 
-/// A quota in each namespace whose pods are critical: gpuc-runtime's, and those of the charts that serve GPU nodes.
+/// A quota in each namespace whose pods are critical: gpuc-runtime's, that of the driver for claims, and those of the
+/// charts that serve GPU nodes.
 pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
     let by = |plugin| {
         let pools = cluster.pools_advertised_by(plugin);
@@ -24,9 +26,11 @@ pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
     };
     let operator = cluster.operator_pools().map(|(pool, _)| pool);
     let operator = operator.flat_map(|pool| [pool.driver.span, pool.plugin.span]);
+    let claimed = cluster.pools_claimed().map(|pool| pool.allocation.span);
     // A chart's namespace stands with those of other charts, and is there before the chart.
     let namespaces = [
         ("gpuc-runtime", "gpuc-system", by(DevicePlugin::Gpuc)),
+        (claims::COMPONENT, claims::NAMESPACE, claimed.collect()),
         ("namespaces", "gpu-operator", operator.collect()),
         (
             "namespaces",

@@ -14,6 +14,8 @@ pub(super) static FIELDS: &[FieldKind] = &[
     RELEASE_CHANNEL,
     CONTROL_PLANE,
     WORKLOAD_IDENTITY,
+    FILESTORE,
+    MAINTENANCE,
     RESOURCE_LABELS,
 ];
 
@@ -74,6 +76,25 @@ pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {
     name: "workload identity",
     read: ".workloadIdentityConfig.workloadPool // null",
     create: Some("--workload-pool"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const FILESTORE: FieldKind = FieldKind {
+    name: "Filestore's driver",
+    read: ".addonsConfig.gcpFilestoreCsiDriverConfig.enabled // false",
+    create: Some("--addons"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const MAINTENANCE: FieldKind = FieldKind {
+    name: "maintenance window",
+    // gcloud may write UTC as +00:00.
+    read: r#"def utc: sub("[+]00:00$"; "Z");
+            .maintenancePolicy.window.recurringWindow // null
+            | if . then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end"#,
+    create: Some("--maintenance-window-start"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };

@@ -11,14 +11,14 @@ use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetSpec};
 use k8s_openapi::api::core::v1::{
     Affinity, Container, EnvVar, HostPathVolumeSource, NodeAffinity, NodeSelector,
     NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PodTemplateSpec, ResourceRequirements,
-    SecurityContext, ServiceAccount, Toleration, Volume, VolumeMount,
+    SecurityContext, ServiceAccount, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::os::{DRIVER_IN_CONTAINER, DRIVER_ROOT};
 use crate::check::Checked;
-use crate::lower::inputs;
+use crate::lower::{early_tolerations, inputs};
 use crate::model::{POOL_LABEL, Pool};
 use crate::node::Origin;
 use crate::plan::Object;
@@ -115,7 +115,8 @@ fn pod(pool: &Pool) -> PodSpec {
         init_containers: Some(vec![installer(pool, is_ubuntu, mounts)]),
         priority_class_name: Some("system-node-critical".to_owned()),
         service_account_name: Some(COMPONENT.to_owned()),
-        tolerations: Some(tolerations(pool)).filter(|tolerations| !tolerations.is_empty()),
+        // The runtime waits for the driver before it takes the startup taint off.
+        tolerations: Some(early_tolerations(pool)).filter(|tolerations| !tolerations.is_empty()),
         volumes: Some(mounts.iter().map(Mount::volume).collect()),
         ..PodSpec::default()
     }
@@ -291,21 +292,6 @@ fn affinity(pool: &Pool) -> Affinity {
         }),
         ..Affinity::default()
     }
-}
-
-fn tolerations(pool: &Pool) -> Vec<Toleration> {
-    let wanted = pool.tolerations.iter();
-    let toleration = |wanted: &crate::model::Toleration| {
-        let exists = wanted.value.is_empty();
-        Toleration {
-            key: Some(wanted.key.clone()),
-            operator: Some(if exists { "Exists" } else { "Equal" }.to_owned()),
-            value: (!exists).then(|| wanted.value.clone()),
-            effect: Some(format!("{:?}", wanted.effect)),
-            toleration_seconds: None,
-        }
-    };
-    wanted.map(toleration).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
 pub mod machines;
+mod maintenance;
 mod memory;
 pub mod names;
 mod nodes;
@@ -18,20 +19,24 @@ mod pool;
 mod regions;
 mod rules;
 mod setting;
+mod storage;
 mod taints;
 #[cfg(test)]
 mod testing;
 pub mod zones;
 
+use gpuc_schema::Span;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, Gcp, GcpCluster, GcpCreate, GpuCluster,
+    LocalDisks, Rdma,
 };
 use gpuc_schema::gpu::GpuModel;
 
 use super::machine::Machine;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule};
+use super::storage::VolumeType;
+use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
 use crate::check::{Checked, Rule};
-use crate::model::{Label, Pool, PoolTaint};
+use crate::model::{Label, MachineType, Pool, PoolTaint};
 use crate::node::Origin;
 use crate::plan::{Object, Provisioning, ResourceKind};
 
@@ -63,6 +68,10 @@ static FACTS: Facts = Facts {
         "gcloud writes a taint as key=value:Effect (Google Cloud SDK 528.0.0, --node-taints)",
     ),
     // A kubelet refuses to start with a label of these prefixes that is not one of the few it may set itself.
+    startup_taints: Some(
+        "cilium/cilium#16631: GKE node pools made with a taint that an agent takes off; \
+         kubernetes/cloud-provider-gcp#322 and #404: it is not put back",
+    ),
     reserved_prefixes: &[
         ("kubernetes.io/", "kubelets may not set such labels"),
         ("k8s.io/", "kubelets may not set such labels"),
@@ -86,6 +95,8 @@ static FACTS: Facts = Facts {
     capacities: &["onDemand", "spot", "reservation"],
     managed_control_plane: true,
     template_resources: false,
+    storage: Some(&storage::STORAGE),
+    repairs: Repairs::Always,
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];
@@ -163,15 +174,44 @@ impl Cloud for Gke {
             key: NO_DEFAULT_PLUGIN.to_owned(),
             value: "true".to_owned(),
             origin: Origin::fact(
-                [pool.plugin.span],
+                [pool.plugin.span, pool.allocation.span],
                 "GKE runs a device plugin of its own on nodes without this label",
                 "NVIDIA/k8s-dra-driver-gpu@22407113 demo/clusters/gke/create-cluster.sh",
             ),
         }]
     }
 
+    fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
+        Err(NoRdma {
+            why: "GKE brings the network of its GPU machines itself, and its own plugins for it"
+                .to_owned(),
+            help: "remove `rdma`, and follow GKE's guide for the machine type",
+        })
+    }
+
     fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
         taints::automatic(pool)
+    }
+
+    fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
+        match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                let disks = machines::find(machine.name).and_then(|row| row.local_ssd_count);
+                match disks {
+                    Some(_) => &[LocalDisks::Scratch, LocalDisks::Block],
+                    None => &[],
+                }
+            }
+            _ => &[],
+        }
+    }
+
+    fn volume_parameters(
+        &self,
+        cluster: &Checked<'_>,
+        volumes: &VolumeType,
+    ) -> Vec<(&'static str, String, Span)> {
+        storage::parameters(&cluster.written, volumes)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

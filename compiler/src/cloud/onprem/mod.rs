@@ -10,11 +10,13 @@ mod rules;
 
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, Distribution, DriverOwner, GpuCluster,
-    OnPrem as Section,
+    OnPrem as Section, Rdma,
 };
 
 use super::machine::Machine;
-use super::{ARCHITECTURE, Cloud, Facts, HOSTNAME, MachineName, NameRule, OPERATING_SYSTEM};
+use super::{
+    ARCHITECTURE, Cloud, Facts, HOSTNAME, MachineName, NameRule, NoRdma, OPERATING_SYSTEM, Repairs,
+};
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Label, Pool, PoolTaint};
 use crate::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind};
@@ -45,6 +47,8 @@ static FACTS: Facts = Facts {
         source: "kubernetes.io/docs/concepts/overview/working-with-objects/names: RFC 1123 labels",
     },
     taint_needs_value: None,
+    // The nodes are there before gpuc hears of them: the script that taints them would close a pool that serves.
+    startup_taints: None,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     drivers: &[
         DriverOwner::Host,
@@ -63,6 +67,8 @@ static FACTS: Facts = Facts {
     capacities: &["onDemand"],
     managed_control_plane: false,
     template_resources: false,
+    storage: None,
+    repairs: Repairs::Never,
 };
 
 impl Cloud for OnPrem {
@@ -89,6 +95,11 @@ impl Cloud for OnPrem {
     /// gpuc's script for the host, whoever advertises the GPUs.
     fn default_driver(&self, _plugin: DevicePlugin) -> DriverOwner {
         DriverOwner::Host
+    }
+
+    /// Nobody but the user knows what is in the hosts.
+    fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
+        Ok(())
     }
 
     fn labels(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<Label> {

@@ -8,6 +8,7 @@
 )]
 
 mod command;
+mod install;
 mod resource;
 mod teardown;
 mod verify;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 
 use super::header::Header;
 use super::{name, yaml_file};
-use crate::plan::{Command, Contents, File, IdentityCheck, Plan, Provisioning};
+use crate::plan::{Command, Contents, Delivery, File, IdentityCheck, Plan, Provisioning};
 use crate::shell::{is_unseen, quote};
 use crate::tree::Tree;
 use command::{call, lines};
@@ -52,6 +53,17 @@ pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
     for file in &provisioning.files {
         add_file(file, header, tree);
     }
+    if has_install(plan) {
+        tree.add_script(INSTALL, install::install(plan, header));
+    }
+}
+
+/// The script that brings to the cluster what runs in it.
+pub(super) const INSTALL: &str = "install.sh";
+
+/// Whether there is something for that script to bring.
+pub(super) fn has_install(plan: &Plan) -> bool {
+    matches!(plan.delivery, Delivery::Script) && !plan.steps.is_empty()
 }
 
 /// Whether there is something for scripts to make.
@@ -98,9 +110,15 @@ fn apply<'a>(plan: &Plan, header: &Header, scripts: impl Iterator<Item = &'a str
 
 /// The first lines of a script that reads the library: what it is, and that errors end it.
 fn head(header: &Header, about: &[&str]) -> String {
+    head_with(header, about, "lib.sh")
+}
+
+/// The same for a script that has the library elsewhere, as seen from its own folder.
+fn head_with(header: &Header, about: &[&str], library: &str) -> String {
     let mut head = strict(header, about);
     head += "here=$(CDPATH='' cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\n";
-    head += "# shellcheck source-path=SCRIPTDIR source=lib.sh\n. \"$here/lib.sh\"\n\n";
+    head +=
+        &format!("# shellcheck source-path=SCRIPTDIR source={library}\n. \"$here/{library}\"\n\n");
     head
 }
 

@@ -33,7 +33,7 @@ pub(super) fn verify(plan: &Plan, header: &Header) -> String {
 }
 
 /// A kubeconfig of its own, unless the user names a context.
-fn credentials(plan: &Plan) -> String {
+pub(super) fn credentials(plan: &Plan) -> String {
     match &plan.provisioning.credentials {
         Credentials::Context(context) => {
             format!("[ -n \"$context\" ] || context={}\n", quote(context))
@@ -90,6 +90,17 @@ fn checks(expectation: &Expectation) -> String {
     for (resource, count) in expectation.allocatable.iter().chain(&expectation.fabric) {
         text += &row(&["allocatable", &pool, &quote(resource), &count.to_string()]);
     }
+    for devices in &expectation.devices {
+        text += &row(&[
+            "devices",
+            &pool,
+            &quote(&devices.class),
+            &quote(&devices.driver),
+            devices.kind,
+            &quote(devices.profile.unwrap_or_default()),
+            &devices.per_node.to_string(),
+        ]);
+    }
     for (namespace, name) in &expectation.daemon_sets {
         text += &row(&["daemon_set", &pool, &quote(namespace), &quote(name)]);
     }
@@ -100,6 +111,11 @@ fn checks(expectation: &Expectation) -> String {
     for (number, (resource, _)) in resources.enumerate() {
         let name = pod_name(&expectation.pool, number);
         let head = ["pod", &pool, &quote(resource), &quote(&name)].map(str::to_owned);
+        text += &lines(0, &[head.to_vec(), vec![quote(&spec(expectation))]]);
+    }
+    for (number, devices) in expectation.devices.iter().enumerate() {
+        let name = pod_name(&expectation.pool, number);
+        let head = ["claim", &pool, &quote(&devices.class), &quote(&name)].map(str::to_owned);
         text += &lines(0, &[head.to_vec(), vec![quote(&spec(expectation))]]);
     }
     text

@@ -264,6 +264,15 @@ mod tests {
     }
 
     #[test]
+    fn the_taint_is_the_one_that_nodes_register_with() {
+        let allowed = format!(
+            "taint.key == '{}' ||",
+            gpuc_schema::node_config::STARTUP_TAINT
+        );
+        assert!(RULES.iter().any(|(rule, _)| rule.contains(&allowed)));
+    }
+
+    #[test]
     fn a_request_without_a_node_is_refused() {
         let nobody = json!({"userInfo": {"extra": {}}});
         let parsed = Parser::default()

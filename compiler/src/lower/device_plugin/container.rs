@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpuc_schema::config::NodeLabels;
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EnvVar, EnvVarSource,
     HTTPGetAction, HostPathVolumeSource, ObjectFieldSelector, Probe, ResourceRequirements,
@@ -13,10 +14,15 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::{CONFIG_FILE, pool_name};
 use crate::check::Checked;
 use crate::cloud::Injection;
-use crate::lower::node_config::{CDI_DIR, DRIVER_ROOT, MPS_ROOT, access, node_config};
+use crate::lower::node_config::{
+    CDI_DIR, DRIVER_ROOT, FEATURES_DIR, MPS_ROOT, access, node_config,
+};
 use crate::model::{Pool, Sharing};
 
 const CONFIG_DIR: &str = "/etc/gpuc";
+
+/// Where the plugin sees the host's device nodes.
+const DEV: &str = "/host-dev";
 
 /// Which of the driver's libraries and programs NVIDIA's container runtime puts into a container.
 const CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
@@ -35,6 +41,19 @@ pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
     mounts.push(mount("pod-resources", POD_RESOURCES, true));
     if access(cluster, pool).injection == Injection::Cdi {
         mounts.push(mount("cdi", CDI_DIR, false));
+    }
+    if pool.node_labels.value == NodeLabels::FeatureFile {
+        mounts.push(mount("features", FEATURES_DIR, false));
+    }
+    if looks_at_dev(cluster, pool) {
+        mounts.push(VolumeMount {
+            mount_propagation: Some("HostToContainer".to_owned()),
+            ..mount("dev", DEV, true)
+        });
+        plugin
+            .args
+            .get_or_insert_default()
+            .push(format!("--dev={DEV}"));
     }
     plugin.ports = Some(vec![ContainerPort {
         name: Some(PORT.to_owned()),
@@ -98,10 +117,22 @@ pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
     if access.injection == Injection::Cdi {
         volumes.push(host("cdi", CDI_DIR, "DirectoryOrCreate"));
     }
+    if pool.node_labels.value == NodeLabels::FeatureFile {
+        volumes.push(host("features", FEATURES_DIR, "DirectoryOrCreate"));
+    }
+    if looks_at_dev(cluster, pool) {
+        volumes.push(host("dev", "/dev", "Directory"));
+    }
     if let Sharing::Mps { .. } = pool.sharing.sure() {
         volumes.push(host("mps", MPS_ROOT, "DirectoryOrCreate"));
     }
     volumes
+}
+
+/// Whether the plugin has to see the host's device nodes because extras have theirs there. A driver below `/` brings
+/// them along; a privileged container's own are those that were there when it started.
+fn looks_at_dev(cluster: &Checked<'_>, pool: &Pool) -> bool {
+    !pool.extras.is_empty() && access(cluster, pool).driver_root != "/"
 }
 
 fn container(cluster: &Checked<'_>, pool: &Pool, name: &str, command: &[&str]) -> Container {

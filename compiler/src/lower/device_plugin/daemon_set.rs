@@ -77,7 +77,7 @@ fn pod(cluster: &Checked<'_>, pool: &Pool) -> PodSpec {
         runtime_class_name: access.runtime_class.map(|class| class.name.to_owned()),
         service_account_name: Some(COMPONENT.to_owned()),
         termination_grace_period_seconds: Some(10),
-        tolerations: Some(tolerations(pool)).filter(|tolerations| !tolerations.is_empty()),
+        tolerations: Some(early_tolerations(pool)).filter(|tolerations| !tolerations.is_empty()),
         volumes: Some(volumes(cluster, pool)),
         ..PodSpec::default()
     }
@@ -121,6 +121,17 @@ pub(crate) fn tolerations(pool: &Pool) -> Vec<Toleration> {
         ..Toleration::default()
     };
     pool.tolerations.iter().map(toleration).collect()
+}
+
+/// What makes a node ready tolerates its startup taint as well, whatever its value.
+pub(crate) fn early_tolerations(pool: &Pool) -> Vec<Toleration> {
+    let startup = pool.startup_taint.iter().map(|taint| Toleration {
+        key: Some(taint.key.clone()),
+        operator: Some("Exists".to_owned()),
+        effect: Some(effect(taint.effect).to_owned()),
+        ..Toleration::default()
+    });
+    tolerations(pool).into_iter().chain(startup).collect()
 }
 
 /// A taint without a value is met by its key alone.

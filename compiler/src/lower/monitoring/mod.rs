@@ -1,4 +1,5 @@
-//! What watches the GPUs: metrics, alerts and dashboards, as objects of the Prometheus Operator and for Grafana's sidecar.
+//! What watches the GPUs: metrics, alerts and dashboards, as objects of the Prometheus Operator and for Grafana's
+//! sidecar.
 //!
 //! Expressions go one way: what is scraped ([`metrics`]) is recorded for each pool in base units ([`series`],
 //! [`recording`]), and alerts and dashboards look at what is recorded. How a pool is measured and shared matters to the
@@ -15,6 +16,7 @@ mod namespaces;
 mod recording;
 mod rules;
 pub mod series;
+mod summary;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +26,8 @@ use crate::check::Checked;
 use crate::plan::Object;
 
 pub use doc::{alert_page, alerts_page};
+
+pub(super) use summary::sentences;
 
 pub(crate) use exporter::{Measures, csv, dcgm_metrics, measures, runtime_measures};
 

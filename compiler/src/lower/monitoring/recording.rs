@@ -53,7 +53,7 @@ impl Here<'_> {
         match () {
             () if is(&series::NODE_POOL) => {
                 let job = format!("job=\"{}\"", self.measures.job());
-                self.grouped(series, Expression::of(&metrics::UP, &self.matchers(&job)))
+                grouped(series, Expression::of(&metrics::UP, &self.matchers(&job)))
             }
             () if is(&series::TEMPERATURE_CELSIUS) => self.max(series, &metrics::TEMPERATURE, ""),
             () if is(&series::POWER_WATTS) => self.max(series, &metrics::POWER, ""),
@@ -89,10 +89,6 @@ impl Here<'_> {
         self.metric(metric).within(&text)
     }
 
-    fn grouped(&self, series: &Series, expression: Expression) -> Expression {
-        expression.within(&format!("group by ({}) ({{}})", by(series)))
-    }
-
     /// GPUs in MIG mode do not say how busy they are; DCGM's profiling says it of each slice.
     fn utilization(&self, series: &Series) -> Expression {
         let is_mig = matches!(self.pool.sharing.sure(), Sharing::Mig { .. });
@@ -109,10 +105,10 @@ impl Here<'_> {
     fn holder(&self, series: &Series) -> Expression {
         let is_mig = matches!(self.pool.sharing.sure(), Sharing::Mig { .. });
         if self.pool.plugin.value == DevicePlugin::Gpuc && !is_mig {
-            return self.grouped(series, self.metric(&metrics::CONTAINER_SHARES));
+            return grouped(series, self.metric(&metrics::CONTAINER_SHARES));
         }
         let matchers = self.matchers("pod!=\"\"");
-        self.grouped(series, Expression::of(&metrics::MEMORY_USED, &matchers))
+        grouped(series, Expression::of(&metrics::MEMORY_USED, &matchers))
     }
 
     fn of_nodes(&self, metric: &'static Metric) -> Expression {
@@ -136,6 +132,11 @@ impl Here<'_> {
         let pool = Expression::recorded(&series::NODE_POOL, &of_pool(self.pool));
         expression.with(pool, "{} * on (node) group_left (pool) {}")
     }
+}
+
+/// 1 for each set of the series' labels.
+fn grouped(series: &Series, expression: Expression) -> Expression {
+    expression.within(&format!("group by ({}) ({{}})", by(series)))
 }
 
 /// The labels of a series, for `by`.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_schema::Span;
+use gpuc_schema::config::AlertName;
 use serde_json::{Map, Value, json};
 
 use super::alerts::{self, Alert, Watched, page};
@@ -41,7 +42,7 @@ pub(super) fn of_pool(cluster: &Checked<'_>, pool: &Pool) -> Option<Object> {
         cluster,
         &name,
         of_pool,
-        groups,
+        &groups,
         Origin::rule(inputs, why),
     ))
 }
@@ -65,9 +66,18 @@ pub(super) fn of_cluster(cluster: &Checked<'_>) -> Option<Object> {
         cluster,
         "gpuc-cluster",
         BTreeMap::new(),
-        groups,
+        &groups,
         origin,
     ))
+}
+
+/// The alerts that there are, each once, in the order of the documentation.
+pub(super) fn names(cluster: &Checked<'_>) -> BTreeSet<AlertName> {
+    let pools = cluster.pools.iter();
+    let of_pools = pools.filter_map(|pool| watched(cluster, pool));
+    let of_pools = of_pools.flat_map(|watched| alerts::of_pool(&watched));
+    let every = of_pools.chain(alerts::of_cluster(cluster));
+    every.map(|alert| alert.name).collect()
 }
 
 /// What all rules of a pool read, and the dashboards where there are some.
@@ -120,7 +130,7 @@ fn object(
     cluster: &Checked<'_>,
     name: &str,
     more: BTreeMap<String, String>,
-    groups: Vec<Value>,
+    groups: &[Value],
     origin: Origin,
 ) -> Object {
     let all: BTreeMap<_, _> = labels()

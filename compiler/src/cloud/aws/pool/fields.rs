@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::commands::Target;
 use super::super::node_group::{NodeGroup, api_effect_name};
-use super::super::{memory, tags};
+use super::super::{local_disks, memory, tags};
 use super::kinds::{
-    CAPACITY, DISK, EFA, IMAGE, IMAGE_VERSION, LABELS, MACHINE, MAX_PODS, PLACE, PLACEMENT_GROUP,
-    RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
+    CAPACITY, DISK, EFA, IMAGE, IMAGE_VERSION, LABELS, LOCAL_DISKS, MACHINE, MAX_PODS, PLACE,
+    PLACEMENT_GROUP, REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
 };
 use crate::node::{Because, Origin};
 use crate::plan::{Command, Field, FieldKind, Word};
@@ -44,6 +44,7 @@ fn fixed(group: &NodeGroup<'_>) -> Vec<Field> {
     let placement = group.placement_group();
     let pods = written.max_pods.map(|pods| pods.to_string());
     let reservation = group.reservation();
+    let scratch = local_disks::scratch(group.pool);
     let rows = [
         (
             &MACHINE,
@@ -81,6 +82,11 @@ fn fixed(group: &NodeGroup<'_>) -> Vec<Field> {
             &MAX_PODS,
             json!(pods.unwrap_or_default()),
             written.max_pods.iter().map(|pods| pods.span).collect(),
+        ),
+        (
+            &LOCAL_DISKS,
+            json!(scratch.map_or("none", |_| "scratch")),
+            scratch.into_iter().collect(),
         ),
     ];
     let rows = rows.into_iter().map(|(kind, want, spans)| {
@@ -128,8 +134,13 @@ fn changeable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     let scaling = tags::update_scaling_group(&want_template, &target.region);
     update_template.extend(scaling);
 
-    let unavailable = group.max_unavailable();
-    let upgrade = json!({"maxUnavailable": unavailable.value});
+    let upgrade = group.update_config();
+    let upgrade_spans = [
+        group.max_unavailable().span,
+        group.pool.written.capacity.span,
+    ];
+    let repair = group.repair();
+    let repair_config = json!({"enabled": repair.value});
     let nodes = group.nodes;
     let observed = |program: &str| Word::Observed(program.to_owned());
     vec![
@@ -176,7 +187,16 @@ fn changeable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
             &UPGRADE,
             upgrade.clone(),
             change("--update-config", Word::Text(upgrade.to_string())),
-            Origin::made([unavailable.span], Because::Written),
+            Origin::made(upgrade_spans, Because::Written),
+        ),
+        field(
+            &REPAIR,
+            json!(repair.value),
+            change(
+                "--node-repair-config",
+                Word::Text(repair_config.to_string()),
+            ),
+            Origin::made([repair.span], Because::Written),
         ),
         field(
             &SIZE,

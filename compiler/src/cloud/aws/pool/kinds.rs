@@ -15,12 +15,14 @@ pub(in super::super) static KIND: ResourceKind = ResourceKind {
         EFA,
         PLACEMENT_GROUP,
         MAX_PODS,
+        LOCAL_DISKS,
         IMAGE_VERSION,
         LABELS,
         TAINTS,
         TEMPLATE,
         TAGS,
         UPGRADE,
+        REPAIR,
         SIZE,
         VERSION,
     ],
@@ -121,6 +123,16 @@ pub(super) const MAX_PODS: FieldKind = FieldKind {
     source: LAUNCH_TEMPLATE,
 };
 
+pub(super) const LOCAL_DISKS: FieldKind = FieldKind {
+    name: "local disks",
+    read: r#".nodegroup.tags["gpuc.dev/local-disks"] // "none""#,
+    create: None,
+    change: Change::Replaces {
+        reason: "what nodes do with their disks stands in the launch template that eksctl makes once",
+    },
+    source: LAUNCH_TEMPLATE,
+};
+
 pub(super) const IMAGE_VERSION: FieldKind = FieldKind {
     name: "Kubernetes version of the image",
     read: r#".nodegroup.tags["gpuc.dev/kubernetes"] // """#,
@@ -164,8 +176,16 @@ pub(super) const TEMPLATE: FieldKind = FieldKind {
 };
 
 pub(super) const UPGRADE: FieldKind = FieldKind {
-    name: "nodes that may be missing during an upgrade",
-    read: ".nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))",
+    name: "how nodes are replaced in an upgrade",
+    read: r#".nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage, updateStrategy: (.updateStrategy // "DEFAULT")} | with_entries(select(.value != null))"#,
+    create: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
+pub(super) const REPAIR: FieldKind = FieldKind {
+    name: "repair of broken nodes",
+    read: ".nodegroup.nodeRepairConfig.enabled // false",
     create: None,
     change: Change::InPlace,
     source: EKS_API,

@@ -44,12 +44,22 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
                 .with(["--output", "json"]),
             absent: "ResourceNotFoundException",
         },
-        create: vec![create(&group), target.wait_for_group(name)],
+        create: creation(&group, &target),
         comes_with: None,
         fields: fields(&group, &target),
         delete: vec![delete],
         origin: Origin::rule([pool.name.span], "each pool is a managed node group"),
     }
+}
+
+fn creation(group: &NodeGroup<'_>, target: &Target) -> Vec<Command> {
+    let name = &group.pool.name.value;
+    let mut commands = vec![create(group), target.wait_for_group(name)];
+    if group.pool.is_reserved() {
+        let config = Word::Text(group.update_config().to_string());
+        commands.extend(target.change_group(name, "--update-config", config));
+    }
+    commands
 }
 
 fn range(group: &NodeGroup<'_>) -> String {
@@ -84,7 +94,7 @@ mod tests {
 
     fn only_pool(pool: &str) -> Resource {
         let mut made = provision(pool).resources;
-        assert_eq!(made.len(), 2, "the cluster and the pool");
+        assert!(made.len() > 1, "the cluster and the pool");
         made.remove(1)
     }
 
@@ -163,6 +173,46 @@ mod tests {
         ] {
             assert_eq!(field(&pool, name).want, want, "{name}");
         }
+    }
+
+    #[test]
+    fn reserved_machines_end_before_others_start() {
+        let strategy = |capacity: &str| {
+            let pool = only_pool(&format!(
+                "nodePools: [{{name: gpu, machine: p4d.24xlarge, zones: [us-east-1b], nodes: {{count: 2}}, capacity: {capacity}}}]"
+            ));
+            let want = field(&pool, "how nodes are replaced in an upgrade")
+                .want
+                .clone();
+            (want, pool.create.iter().map(line).collect::<Vec<_>>())
+        };
+        let (want, create) = strategy("{reservation: {id: cr-0123456789abcdef0, count: 2}}");
+        assert_eq!(
+            want,
+            json!({"maxUnavailable": 1, "updateStrategy": "MINIMAL"})
+        );
+        assert_eq!(
+            create[2],
+            "aws eks update-nodegroup-config --region us-east-1 --cluster-name demo --nodegroup-name gpu \
+             --update-config {\"maxUnavailable\":1,\"updateStrategy\":\"MINIMAL\"}"
+        );
+        let (want, create) = strategy("onDemand");
+        assert_eq!(
+            want,
+            json!({"maxUnavailable": 1, "updateStrategy": "DEFAULT"})
+        );
+        assert_eq!(create.len(), 2);
+    }
+
+    #[test]
+    fn local_disks_are_one_scratch_space_on_demand() {
+        let pool = only_pool(
+            "nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}, localDisks: scratch, autoRepair: true}]",
+        );
+        assert_eq!(field(&pool, "local disks").want, "scratch");
+        assert_eq!(field(&pool, "repair of broken nodes").want, json!(true));
+        let pool = only_pool("nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}}]");
+        assert_eq!(field(&pool, "local disks").want, "none");
     }
 
     #[test]

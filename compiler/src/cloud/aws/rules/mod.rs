@@ -1,6 +1,7 @@
 //! The rules that only EKS has, one file each.
 
 mod account_malformed;
+mod autoscaler_there_unused;
 mod aws_id_malformed;
 mod capacity_block_unavailable;
 mod control_plane_zones;
@@ -70,6 +71,7 @@ pub(super) static RULES: &[&Rule] = &[
     &too_many_tags::RULE,
     &stack_name_too_long::RULE,
     &driver_image_not_run::RULE,
+    &autoscaler_there_unused::RULE,
 ];
 
 /// The pools that gpuc's scripts make.

@@ -83,10 +83,18 @@ impl Settings<'_> {
         Some((eviction, price))
     }
 
-    /// What the user says of upgrades: flag, field and number.
+    /// What AKS is told of upgrades: flag, field and number.
     pub(super) fn upgrade(&self) -> Vec<(&'static str, &'static FieldKind, u32)> {
         let Some(upgrade) = &self.pool.written.upgrade else {
-            return Vec::new();
+            // Every reserved machine is taken: a node ends before another starts.
+            return if self.pool.is_reserved() {
+                vec![
+                    ("--max-surge", &MAX_SURGE, 0),
+                    ("--max-unavailable", &MAX_UNAVAILABLE, 1),
+                ]
+            } else {
+                Vec::new()
+            };
         };
         let surge = upgrade.max_surge.map(|count| count.value);
         let missing = upgrade.max_unavailable.map(|count| count.value);

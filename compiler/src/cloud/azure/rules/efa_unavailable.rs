@@ -21,7 +21,7 @@ EFA is a network of AWS's. What is written and does nothing misleads whoever rea
 
 ### What to do
 
-Remove it. Sizes with InfiniBand, such as `Standard_ND96isr_H100_v5`, have it without a word.
+Remove it. Sizes with InfiniBand, such as `Standard_ND96isr_H100_v5`, take `rdma: {infiniband: {}}`.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -68,7 +68,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 efa.span,
                 "AKS has no EFA: it is a network of AWS's",
             )
-            .help("remove `efa`; sizes with InfiniBand have it without a word")
+            .help("remove `efa`; sizes with InfiniBand take `rdma: {infiniband: {}}`")
             .emit();
     }
 }

@@ -3,6 +3,7 @@
 mod disk_size;
 mod efa_unavailable;
 mod location_unreadable;
+mod maintenance_days;
 mod max_pods;
 mod mig_layout;
 mod mig_size;
@@ -57,6 +58,7 @@ pub(super) static RULES: &[&Rule] = &[
     &max_pods::RULE,
     &tag_unwritable::RULE,
     &disk_size::RULE,
+    &maintenance_days::RULE,
 ];
 
 /// The row of a pool's size.

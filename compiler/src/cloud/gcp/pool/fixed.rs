@@ -1,7 +1,7 @@
 //! The machines of a pool, and what is on them: what cannot change, and what drains nodes.
 
 use gpuc_schema::Span;
-use gpuc_schema::config::{Capacity, Placement};
+use gpuc_schema::config::{Capacity, LocalDisks, Placement};
 use serde_json::{Value, json};
 
 use super::super::setting::Setting;
@@ -53,14 +53,19 @@ impl Lowering<'_> {
             return None;
         };
         let count = machines::find(machine.name)?.local_ssd_count?;
-        let span = self
-            .pool
-            .written
-            .machine
-            .as_ref()
-            .map_or(self.pool.name.span, |it| it.span);
-        let setting = Setting::new(&kinds::LOCAL_SSDS, json!(count), span);
-        Some(setting.flag(format!("--ephemeral-storage-local-ssd=count={count}")))
+        let written = self.pool.written.local_disks;
+        let machine = self.pool.written.machine.as_ref();
+        let span = machine.map_or(self.pool.name.span, |it| it.span);
+        let span = written.map_or(span, |it| it.span);
+        let block = written.is_some_and(|it| it.value == LocalDisks::Block);
+        let (purpose, flag) = if block {
+            ("block", "--local-nvme-ssd-block")
+        } else {
+            ("scratch", "--ephemeral-storage-local-ssd")
+        };
+        let want = json!({"count": count, "use": purpose});
+        let setting = Setting::new(&kinds::LOCAL_SSDS, want, span);
+        Some(setting.flag(format!("{flag}=count={count}")))
     }
 
     pub(super) fn spot(&self) -> Setting {

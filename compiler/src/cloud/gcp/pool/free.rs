@@ -9,16 +9,24 @@ use super::{Lowering, kinds};
 
 impl Lowering<'_> {
     pub(super) fn upgrade(&self) -> Option<Setting> {
-        let upgrade = self.pool.written.upgrade.as_ref()?;
-        // `gke-upgrade-incomplete` refuses one without the other.
-        let (surge, unavailable) = (upgrade.max_surge?, upgrade.max_unavailable?);
+        let (surge, unavailable, span) = match &self.pool.written.upgrade {
+            // `gke-upgrade-incomplete` refuses one without the other.
+            Some(upgrade) => (
+                upgrade.max_surge?.value,
+                upgrade.max_unavailable?.value,
+                upgrade.span,
+            ),
+            // Every reserved machine is taken: a node ends before another starts.
+            None if self.pool.is_reserved() => (0, 1, self.pool.written.capacity.span),
+            None => return None,
+        };
         let flags = [
             format!("--max-surge-upgrade={surge}"),
             format!("--max-unavailable-upgrade={unavailable}"),
         ];
-        let want = json!({"maxSurge": surge.value, "maxUnavailable": unavailable.value});
+        let want = json!({"maxSurge": surge, "maxUnavailable": unavailable});
         Some(
-            Setting::new(&kinds::UPGRADE, want, upgrade.span)
+            Setting::new(&kinds::UPGRADE, want, span)
                 .flags(flags.clone())
                 .update(self.update(flags)),
         )

@@ -79,8 +79,10 @@ pub(super) const GPU_SETTINGS: FieldKind = FieldKind {
 
 pub(super) const LOCAL_SSDS: FieldKind = FieldKind {
     name: "local SSDs",
-    read: ".config.ephemeralStorageLocalSsdConfig.localSsdCount // 0 | tonumber",
-    create: Some("--ephemeral-storage-local-ssd"),
+    read: r#".config | (.localNvmeSsdBlockConfig.localSsdCount // 0 | tonumber) as $block
+        | (.ephemeralStorageLocalSsdConfig.localSsdCount // 0 | tonumber) as $scratch
+        | if $block > 0 then {count: $block, use: "block"} else {count: $scratch, use: "scratch"} end"#,
+    create: Some("--ephemeral-storage-local-ssd or --local-nvme-ssd-block"),
     change: Change::Replaces {
         reason: "a pool keeps the local SSDs it was made with",
     },

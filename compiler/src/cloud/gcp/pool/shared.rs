@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::super::setting::Setting;
 use super::super::{memory, section, taints};
 use super::{Lowering, kinds};
-use crate::model::{PoolTaint, SetBy};
+use crate::model::PoolTaint;
 use crate::plan::Word;
 
 impl Lowering<'_> {
@@ -74,9 +74,7 @@ impl Lowering<'_> {
     fn own_taints(&self) -> Vec<&PoolTaint> {
         let automatic = taints::automatic(self.pool);
         let same = |a: &PoolTaint, b: &PoolTaint| (&a.key, &a.value) == (&b.key, &b.value);
-        let taints = self.pool.taints.iter();
-        let mut own: Vec<_> = taints
-            .filter(|taint| taint.set_by == SetBy::Gpuc)
+        let mut own: Vec<_> = (self.pool.registered_taints())
             .filter(|taint| !automatic.iter().any(|theirs| same(theirs, taint)))
             .collect();
         own.sort_by_key(|taint| (&taint.key, api_effect(taint.effect)));

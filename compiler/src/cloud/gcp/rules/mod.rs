@@ -3,11 +3,13 @@
 mod accelerator_zone;
 mod count_zones;
 mod default_pool_name;
+mod dra_mps;
 mod driver_owner;
 mod driver_version;
 mod fraction;
 mod gpudirect_unused;
 mod location;
+mod maintenance_short;
 mod max_pods;
 mod not_here;
 mod partition;
@@ -47,6 +49,8 @@ pub(super) static RULES: &[&Rule] = &[
     &fraction::RULE,
     &gpudirect_unused::RULE,
     &resource_name::RULE,
+    &maintenance_short::RULE,
+    &dra_mps::RULE,
 ];
 
 #[cfg(test)]

@@ -151,6 +151,7 @@ fn plan(resources: Vec<Resource>) -> Plan {
             selector: BTreeMap::from([("gpuc.dev/pool".to_owned(), "train".to_owned())]),
             min_nodes: 1,
             allocatable: BTreeMap::from([("nvidia.com/gpu".to_owned(), 8)]),
+            devices: Vec::new(),
             fabric: BTreeMap::new(),
             daemon_sets: vec![("gpuc".to_owned(), "device-plugin".to_owned())],
             tolerations: vec![json!({"operator": "Exists"})],

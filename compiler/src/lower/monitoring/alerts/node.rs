@@ -50,7 +50,8 @@ fn without_metrics(cluster: &Checked<'_>) -> Option<Alert> {
     })
 }
 
-/// Only `requests.` counts for what is not Kubernetes' own (kubernetes/kubernetes `pkg/quota/v1/evaluator/core/pods.go`).
+/// Only `requests.` counts for what is not Kubernetes' own (kubernetes/kubernetes
+/// `pkg/quota/v1/evaluator/core/pods.go`).
 fn quota_nearly_used(percent: u32) -> Alert {
     let of = |kind: &str| {
         let matchers = format!("resource=~\"requests\\\\.nvidia\\\\.com/.+\",type=\"{kind}\"");

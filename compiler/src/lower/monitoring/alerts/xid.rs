@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// Errors after which a GPU has to be reset or its machine restarted: `RESET_GPU` and `RESTART_BM` in NVIDIA's catalogue,
-/// and what its workflows and descriptions end with.
+/// Errors after which a GPU has to be reset or its machine restarted: `RESET_GPU` and `RESTART_BM` in NVIDIA's
+/// catalogue, and what its workflows and descriptions end with.
 ///
 /// Source: <https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html>, edition of 2025-10-29, as
 /// `runtime/src/health/xid.rs` reads it; a test holds the two against each other.

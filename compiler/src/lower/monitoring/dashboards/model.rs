@@ -1,7 +1,8 @@
 //! Grafana's classic dashboard model, as much of it as is used: typed, and laid out by itself.
 //!
-//! Source: <https://grafana.com/docs/grafana/v12.0/dashboards/build-dashboards/view-dashboard-json-model/>; panels' options
-//! by <https://github.com/grafana/grafana> `public/app/plugins/panel`, read 2026-11-21. Grafana 13 reads it too.
+//! Source: <https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/>, read
+//! 2026-11-21: the model is the default before Grafana 13, and files of it are read since. What options a panel has is
+//! general knowledge.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::expression::Expression;
 
-/// The version of the model: Grafana 12.0's.
+/// The version of the model: Grafana 12.0's (general knowledge). Later ones migrate it when they read it.
 const SCHEMA_VERSION: u32 = 41;
 
 /// How many columns a dashboard has.
@@ -226,7 +227,7 @@ impl Dashboard {
             for (panel, column) in row.panels.iter().zip(0..) {
                 id += 1;
                 let place = json!({"h": row.height, "w": width, "x": column * width, "y": y});
-                panels.push(panel.json(id, place));
+                panels.push(panel.json(id, &place));
             }
             y += row.height;
         }
@@ -247,7 +248,7 @@ impl Variable {
 }
 
 impl Panel {
-    fn json(&self, id: u32, place: Value) -> Value {
+    fn json(&self, id: u32, place: &Value) -> Value {
         let targets = self.targets.iter().zip('A'..);
         let targets: Vec<_> = targets
             .map(|(target, name)| {

@@ -65,6 +65,10 @@ look_2() {
     '[(.sku.tier // "Free" | ascii_downcase), .supportPlan // "KubernetesOfficial"]'
   field 'OIDC issuer' changes '' true '.oidcIssuerProfile.enabled // false'
   field 'workload identity' changes '' true '.securityProfile.workloadIdentity.enabled // false'
+  field 'upgrades by AKS' changes '' '"none"' '.autoUpgradeProfile.upgradeChannel // "none"'
+  field 'node images by AKS' changes '' \
+    '"NodeImage"' \
+    '.autoUpgradeProfile.nodeOsUpgradeChannel // "NodeImage"'
   field tags changes '' '{}' our_tags_spelled their_tags
 }
 
@@ -87,6 +91,8 @@ make_2() {
       --output none \
       --enable-oidc-issuer \
       --enable-workload-identity \
+      --auto-upgrade-channel none \
+      --node-os-upgrade-channel NodeImage \
       --nodepool-name system \
       --node-vm-size Standard_D4s_v5 \
       --os-sku Ubuntu \
@@ -129,6 +135,22 @@ make_2() {
       --name aks-t4 \
       --output none \
       --enable-workload-identity
+  fi
+  if differs 'upgrades by AKS'; then
+    run az aks update \
+      --subscription 00000000-1111-2222-3333-444444444444 \
+      --resource-group ml-lab \
+      --name aks-t4 \
+      --output none \
+      --auto-upgrade-channel none
+  fi
+  if differs 'node images by AKS'; then
+    run az aks update \
+      --subscription 00000000-1111-2222-3333-444444444444 \
+      --resource-group ml-lab \
+      --name aks-t4 \
+      --output none \
+      --node-os-upgrade-channel NodeImage
   fi
   if differs tags; then
     local observed_1

@@ -10,7 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Makes and changes what cluster eks-training-h100 needs, in order.' "$@"
 
-scripts=(cluster pool-system pool-train)
+scripts=(cluster pool-system pool-train addons)
 
 # Every script looks before the first one changes anything.
 if [ -z "$dry_run" ]; then

@@ -55,6 +55,10 @@ look_1() {
     'the kubelet'\''s settings stand in the launch template that eksctl makes once' \
     '""' \
     '.nodegroup.tags["gpuc.dev/max-pods"] // ""'
+  field 'local disks' replaces \
+    'what nodes do with their disks stands in the launch template that eksctl makes once' \
+    '"none"' \
+    '.nodegroup.tags["gpuc.dev/local-disks"] // "none"'
   field labels changes '' \
     '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train"}' \
     our_labels \
@@ -68,9 +72,10 @@ look_1() {
     '{"gpuc.dev/tags":"team","gpuc.dev/taints":"nvidia.com/gpu:NO_SCHEDULE","team":"platform"}' \
     our_tags \
     their_tags
-  field 'nodes that may be missing during an upgrade' changes '' \
-    '{"maxUnavailable":1}' \
-    '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))'
+  field 'how nodes are replaced in an upgrade' changes '' \
+    '{"maxUnavailable":1,"updateStrategy":"MINIMAL"}' \
+    '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage, updateStrategy: (.updateStrategy // "DEFAULT")} | with_entries(select(.value != null))'
+  field 'repair of broken nodes' changes '' false '.nodegroup.nodeRepairConfig.enabled // false'
   field 'number of nodes' changes '' \
     '{"minSize":4,"maxSize":4}' \
     '.nodegroup.scalingConfig | {minSize, maxSize}'
@@ -87,6 +92,15 @@ make_1() {
       --config-file "$here"/eksctl.yaml \
       --include=train \
       --install-nvidia-plugin=false
+    run aws eks wait nodegroup-active \
+      --region us-east-1 \
+      --cluster-name eks-training-h100 \
+      --nodegroup-name train
+    run aws eks update-nodegroup-config \
+      --region us-east-1 \
+      --cluster-name eks-training-h100 \
+      --nodegroup-name train \
+      --update-config '{"maxUnavailable":1,"updateStrategy":"MINIMAL"}'
     run aws eks wait nodegroup-active \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
@@ -161,12 +175,23 @@ make_1() {
       --resource-arn "$observed_2" \
       --tag-keys "$observed_3"
   fi
-  if differs 'nodes that may be missing during an upgrade'; then
+  if differs 'how nodes are replaced in an upgrade'; then
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
       --nodegroup-name train \
-      --update-config '{"maxUnavailable":1}'
+      --update-config '{"maxUnavailable":1,"updateStrategy":"MINIMAL"}'
+    run aws eks wait nodegroup-active \
+      --region us-east-1 \
+      --cluster-name eks-training-h100 \
+      --nodegroup-name train
+  fi
+  if differs 'repair of broken nodes'; then
+    run aws eks update-nodegroup-config \
+      --region us-east-1 \
+      --cluster-name eks-training-h100 \
+      --nodegroup-name train \
+      --node-repair-config '{"enabled":false}'
     run aws eks wait nodegroup-active \
       --region us-east-1 \
       --cluster-name eks-training-h100 \

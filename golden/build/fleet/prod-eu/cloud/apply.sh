@@ -10,7 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Makes and changes what cluster prod-eu needs, in order.' "$@"
 
-scripts=(cluster pool-system pool-infer)
+scripts=(cluster pool-system pool-infer addons)
 
 # Every script looks before the first one changes anything.
 if [ -z "$dry_run" ]; then

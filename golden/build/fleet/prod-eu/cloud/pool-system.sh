@@ -55,6 +55,10 @@ look_1() {
     'the kubelet'\''s settings stand in the launch template that eksctl makes once' \
     '""' \
     '.nodegroup.tags["gpuc.dev/max-pods"] // ""'
+  field 'local disks' replaces \
+    'what nodes do with their disks stands in the launch template that eksctl makes once' \
+    '"none"' \
+    '.nodegroup.tags["gpuc.dev/local-disks"] // "none"'
   field labels changes '' '{"gpuc.dev/pool":"system"}' our_labels their_labels
   field taints changes '' '[]' our_taints their_taints
   field 'the autoscaler'\''s picture of a node' changes '' \
@@ -62,9 +66,10 @@ look_1() {
     our_template \
     their_template
   field tags changes '' '{}' our_tags their_tags
-  field 'nodes that may be missing during an upgrade' changes '' \
-    '{"maxUnavailable":1}' \
-    '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))'
+  field 'how nodes are replaced in an upgrade' changes '' \
+    '{"maxUnavailable":1,"updateStrategy":"DEFAULT"}' \
+    '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage, updateStrategy: (.updateStrategy // "DEFAULT")} | with_entries(select(.value != null))'
+  field 'repair of broken nodes' changes '' false '.nodegroup.nodeRepairConfig.enabled // false'
   field 'number of nodes' changes '' \
     '{"minSize":2,"maxSize":3}' \
     '.nodegroup.scalingConfig | {minSize, maxSize}'
@@ -157,12 +162,23 @@ make_1() {
       --resource-arn "$observed_1" \
       --tag-keys "$observed_2"
   fi
-  if differs 'nodes that may be missing during an upgrade'; then
+  if differs 'how nodes are replaced in an upgrade'; then
     run aws eks update-nodegroup-config \
       --region eu-central-1 \
       --cluster-name prod-eu \
       --nodegroup-name system \
-      --update-config '{"maxUnavailable":1}'
+      --update-config '{"maxUnavailable":1,"updateStrategy":"DEFAULT"}'
+    run aws eks wait nodegroup-active \
+      --region eu-central-1 \
+      --cluster-name prod-eu \
+      --nodegroup-name system
+  fi
+  if differs 'repair of broken nodes'; then
+    run aws eks update-nodegroup-config \
+      --region eu-central-1 \
+      --cluster-name prod-eu \
+      --nodegroup-name system \
+      --node-repair-config '{"enabled":false}'
     run aws eks wait nodegroup-active \
       --region eu-central-1 \
       --cluster-name prod-eu \

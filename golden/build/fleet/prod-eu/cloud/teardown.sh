@@ -51,6 +51,22 @@ identity 'AWS account' 123456789012 \
 confirm
 
 look_1() {
+  observe 'EKS pod identity cluster-autoscaler' 'does not exist' \
+    aws cloudformation describe-stacks \
+    --region eu-central-1 \
+    --stack-name eksctl-prod-eu-podidentityrole-kube-system-cluster-autoscaler \
+    --output json
+}
+
+delete_1() {
+  run eksctl delete podidentityassociation \
+    --cluster=prod-eu \
+    --region=eu-central-1 \
+    --namespace=kube-system \
+    --service-account-name=cluster-autoscaler
+}
+
+look_2() {
   observe 'EKS node group infer' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region eu-central-1 \
@@ -59,11 +75,11 @@ look_1() {
     --output json
 }
 
-delete_1() {
+delete_2() {
   run eksctl delete nodegroup --cluster=prod-eu --name=infer --region=eu-central-1 --wait
 }
 
-look_2() {
+look_3() {
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region eu-central-1 \
@@ -72,11 +88,11 @@ look_2() {
     --output json
 }
 
-delete_2() {
+delete_3() {
   run eksctl delete nodegroup --cluster=prod-eu --name=system --region=eu-central-1 --wait
 }
 
-look_3() {
+look_4() {
   observe 'EKS cluster prod-eu' ResourceNotFoundException \
     aws eks describe-cluster \
     --region eu-central-1 \
@@ -84,8 +100,8 @@ look_3() {
     --output json
 }
 
-delete_3() {
+delete_4() {
   run eksctl delete cluster --name=prod-eu --region=eu-central-1 --wait
 }
 
-take_down 3
+take_down 4

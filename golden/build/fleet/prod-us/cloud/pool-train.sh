@@ -55,6 +55,10 @@ look_1() {
     'the kubelet'\''s settings stand in the launch template that eksctl makes once' \
     '""' \
     '.nodegroup.tags["gpuc.dev/max-pods"] // ""'
+  field 'local disks' replaces \
+    'what nodes do with their disks stands in the launch template that eksctl makes once' \
+    '"none"' \
+    '.nodegroup.tags["gpuc.dev/local-disks"] // "none"'
   field labels changes '' \
     '{"gpuc.dev/dedicated-to":"research","gpuc.dev/pool":"train","k8s.amazonaws.com/accelerator":"h100-sxm5-80gb"}' \
     our_labels \
@@ -71,9 +75,10 @@ look_1() {
     '{"gpuc.dev/labels":"k8s.amazonaws.com/accelerator","gpuc.dev/template":"label/k8s.amazonaws.com/accelerator resources/nvidia.com/gpu resources/vpc.amazonaws.com/efa"}' \
     our_tags \
     their_tags
-  field 'nodes that may be missing during an upgrade' changes '' \
-    '{"maxUnavailable":1}' \
-    '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage} | with_entries(select(.value != null))'
+  field 'how nodes are replaced in an upgrade' changes '' \
+    '{"maxUnavailable":1,"updateStrategy":"MINIMAL"}' \
+    '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage, updateStrategy: (.updateStrategy // "DEFAULT")} | with_entries(select(.value != null))'
+  field 'repair of broken nodes' changes '' false '.nodegroup.nodeRepairConfig.enabled // false'
   field 'number of nodes' changes '' \
     '{"minSize":2,"maxSize":2}' \
     '.nodegroup.scalingConfig | {minSize, maxSize}'
@@ -90,6 +95,15 @@ make_1() {
       --config-file "$here"/eksctl.yaml \
       --include=train \
       --install-nvidia-plugin=false
+    run aws eks wait nodegroup-active \
+      --region us-east-1 \
+      --cluster-name prod-us \
+      --nodegroup-name train
+    run aws eks update-nodegroup-config \
+      --region us-east-1 \
+      --cluster-name prod-us \
+      --nodegroup-name train \
+      --update-config '{"maxUnavailable":1,"updateStrategy":"MINIMAL"}'
     run aws eks wait nodegroup-active \
       --region us-east-1 \
       --cluster-name prod-us \
@@ -184,12 +198,23 @@ make_1() {
       --resource-arn "$observed_2" \
       --tag-keys "$observed_3"
   fi
-  if differs 'nodes that may be missing during an upgrade'; then
+  if differs 'how nodes are replaced in an upgrade'; then
     run aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
       --nodegroup-name train \
-      --update-config '{"maxUnavailable":1}'
+      --update-config '{"maxUnavailable":1,"updateStrategy":"MINIMAL"}'
+    run aws eks wait nodegroup-active \
+      --region us-east-1 \
+      --cluster-name prod-us \
+      --nodegroup-name train
+  fi
+  if differs 'repair of broken nodes'; then
+    run aws eks update-nodegroup-config \
+      --region us-east-1 \
+      --cluster-name prod-us \
+      --nodegroup-name train \
+      --node-repair-config '{"enabled":false}'
     run aws eks wait nodegroup-active \
       --region us-east-1 \
       --cluster-name prod-us \

@@ -51,6 +51,22 @@ identity 'AWS account' 123456789012 \
 confirm
 
 look_1() {
+  observe 'EKS pod identity cluster-autoscaler' 'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-podidentityrole-kube-system-cluster-autoscaler \
+    --output json
+}
+
+delete_1() {
+  run eksctl delete podidentityassociation \
+    --cluster=prod-us \
+    --region=us-east-1 \
+    --namespace=kube-system \
+    --service-account-name=cluster-autoscaler
+}
+
+look_2() {
   observe 'EKS node group train' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -59,11 +75,11 @@ look_1() {
     --output json
 }
 
-delete_1() {
+delete_2() {
   run eksctl delete nodegroup --cluster=prod-us --name=train --region=us-east-1 --wait
 }
 
-look_2() {
+look_3() {
   observe 'EKS node group infer' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -72,11 +88,11 @@ look_2() {
     --output json
 }
 
-delete_2() {
+delete_3() {
   run eksctl delete nodegroup --cluster=prod-us --name=infer --region=us-east-1 --wait
 }
 
-look_3() {
+look_4() {
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -85,11 +101,11 @@ look_3() {
     --output json
 }
 
-delete_3() {
+delete_4() {
   run eksctl delete nodegroup --cluster=prod-us --name=system --region=us-east-1 --wait
 }
 
-look_4() {
+look_5() {
   observe 'EKS cluster prod-us' ResourceNotFoundException \
     aws eks describe-cluster \
     --region us-east-1 \
@@ -97,8 +113,8 @@ look_4() {
     --output json
 }
 
-delete_4() {
+delete_5() {
   run eksctl delete cluster --name=prod-us --region=us-east-1 --wait
 }
 
-take_down 4
+take_down 5

@@ -51,6 +51,22 @@ identity 'AWS account' 210987654321 \
 confirm
 
 look_1() {
+  observe 'EKS pod identity cluster-autoscaler' 'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-staging-podidentityrole-kube-system-cluster-autoscaler \
+    --output json
+}
+
+delete_1() {
+  run eksctl delete podidentityassociation \
+    --cluster=staging \
+    --region=us-east-1 \
+    --namespace=kube-system \
+    --service-account-name=cluster-autoscaler
+}
+
+look_2() {
   observe 'EKS node group infer' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -59,11 +75,11 @@ look_1() {
     --output json
 }
 
-delete_1() {
+delete_2() {
   run eksctl delete nodegroup --cluster=staging --name=infer --region=us-east-1 --wait
 }
 
-look_2() {
+look_3() {
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
@@ -72,11 +88,11 @@ look_2() {
     --output json
 }
 
-delete_2() {
+delete_3() {
   run eksctl delete nodegroup --cluster=staging --name=system --region=us-east-1 --wait
 }
 
-look_3() {
+look_4() {
   observe 'EKS cluster staging' ResourceNotFoundException \
     aws eks describe-cluster \
     --region us-east-1 \
@@ -84,8 +100,8 @@ look_3() {
     --output json
 }
 
-delete_3() {
+delete_4() {
   run eksctl delete cluster --name=staging --region=us-east-1 --wait
 }
 
-take_down 3
+take_down 4

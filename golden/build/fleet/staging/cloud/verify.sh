@@ -48,6 +48,7 @@ esac
 failures=0
 ready_nodes=0
 test_pod=
+test_claim=
 
 fine() { say "ok       $*"; }
 note() { say "note     $*"; }
@@ -61,18 +62,28 @@ kube() { kubectl ${context:+--context "$context"} "$@"; }
 at_exit() {
   [ -z "$test_pod" ] ||
     kube delete pod "$test_pod" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1 || :
+  [ -z "$test_claim" ] ||
+    kube delete resourceclaim "$test_claim" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1 || :
 }
 
-# nodes POOL FEWEST SELECTOR: counts the pool's nodes that are ready, and keeps them for the next checks.
+# nodes POOL FEWEST SELECTOR: counts the pool's nodes that are ready, and keeps them for the next checks. One whose GPUs
+# gpuc-runtime has yet to cut is not ready: no pod can go there.
 nodes() {
-  local pool=$1 fewest=$2 selector=$3 all
+  local pool=$1 fewest=$2 selector=$3 all starting
   kube get nodes --selector "$selector" --output json >"$work/all.json" ||
     die "the nodes of pool $pool could not be asked for"
-  jq '[.items[] | select(any(.status.conditions[]?; .type == "Ready" and .status == "True"))]' \
-    "$work/all.json" >"$work/nodes.json"
+  jq --arg startup 'startup-taint.cluster-autoscaler.kubernetes.io/gpuc' '
+    def starting: any(.spec.taints[]?; .key == $startup);
+    [.items[] | select(any(.status.conditions[]?; .type == "Ready" and .status == "True"))]
+    | {nodes: map(select(starting | not)), starting: map(select(starting) | .metadata.name)}' \
+    "$work/all.json" >"$work/pool.json"
+  jq .nodes "$work/pool.json" >"$work/nodes.json"
+  starting=$(jq -r '.starting | join(", ")' "$work/pool.json")
   all=$(jq '.items | length' "$work/all.json")
   ready_nodes=$(jq length "$work/nodes.json")
-  if [ "$ready_nodes" -lt "$fewest" ]; then
+  if [ -n "$starting" ]; then
+    fail "pool $pool: gpuc-runtime has yet to cut the GPUs of $starting, and keeps pods away until then"
+  elif [ "$ready_nodes" -lt "$fewest" ]; then
     fail "pool $pool: $ready_nodes nodes are ready, and not $fewest or more (selector $selector)"
   elif [ "$ready_nodes" -lt "$all" ]; then
     fail "pool $pool: $ready_nodes of $all nodes are ready"
@@ -96,6 +107,31 @@ allocatable() {
     fine "pool $pool: every node has $count $resource"
   else
     fail "pool $pool: a node must have $count $resource: ${short//$'\n'/, }"
+  fi
+}
+
+# devices POOL CLASS DRIVER TYPE PROFILE COUNT: the driver describes so many of them on every node that is ready.
+devices() {
+  local pool=$1 class=$2 driver=$3 type=$4 profile=$5 count=$6 short
+  [ "$ready_nodes" -gt 0 ] || return 0
+  if ! kube get resourceslices --output json >"$work/slices.json"; then
+    fail "pool $pool: the devices of $driver could not be asked for; does this Kubernetes have claims?"
+    return 0
+  fi
+  short=$(
+    jq -r --slurpfile slices "$work/slices.json" --arg driver "$driver" --arg type "$type" \
+      --arg profile "$profile" --argjson count "$count" '
+      .[].metadata.name as $node
+      | [$slices[0].items[].spec | select(.driver == $driver and .nodeName == $node)] as $all
+      | ([$all[].pool.generation // 0] | max) as $newest
+      | [$all[] | select((.pool.generation // 0) == $newest) | .devices[]?.attributes
+         | select(.type.string == $type and ($profile == "" or .profile.string == $profile))]
+      | select(length < $count) | "\($node) has \(length)"' "$work/nodes.json"
+  )
+  if [ -z "$short" ]; then
+    fine "pool $pool: every node has $count devices of class $class"
+  else
+    fail "pool $pool: a node must have $count devices of class $class: ${short//$'\n'/, }"
   fi
 }
 
@@ -128,22 +164,59 @@ daemon_set() {
 
 # pod POOL RESOURCE NAME SPEC: a pod that asks for one of them sees a GPU. SPEC is JSON.
 pod() {
-  local pool=$1 resource=$2 name=$3 spec=$4 phase='' ends=$((SECONDS + timeout))
+  local pool=$1 resource=$2 name=$3 spec=$4
   [ "$ready_nodes" -gt 0 ] && [ -n "$pods" ] || return 0
   if [ -z "$image" ]; then
     note "pool $pool: no pod asked for $resource; give --image IMAGE for that"
     return 0
   fi
-  test_pod=$name
   jq -n --argjson spec "$spec" --arg name "$name" --arg resource "$resource" --arg image "$image" '
     {apiVersion: "v1", kind: "Pod", metadata: {name: $name, labels: {"app.kubernetes.io/managed-by": "gpuc"}},
      spec: ($spec + {restartPolicy: "Never", terminationGracePeriodSeconds: 0,
        containers: [{name: "nvidia-smi", image: $image, command: ["nvidia-smi", "-L"],
          securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}},
          resources: {limits: {($resource): "1"}}}]})}' >"$work/pod.json"
+  see "$pool" "one $resource" "$name"
+}
+
+# claim POOL CLASS NAME SPEC: a pod with a claim for one device of the class sees a GPU. SPEC is JSON.
+claim() {
+  local pool=$1 class=$2 name=$3 spec=$4
+  [ "$ready_nodes" -gt 0 ] && [ -n "$pods" ] || return 0
+  if [ -z "$image" ]; then
+    note "pool $pool: no pod claimed a device of class $class; give --image IMAGE for that"
+    return 0
+  fi
+  test_claim=$name
+  jq -n --arg name "$name" --arg class "$class" '
+    {apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim",
+     metadata: {name: $name, labels: {"app.kubernetes.io/managed-by": "gpuc"}},
+     spec: {devices: {requests: [{name: "gpus",
+       exactly: {deviceClassName: $class, allocationMode: "ExactCount", count: 1}}]}}}' >"$work/claim.json"
+  jq -n --argjson spec "$spec" --arg name "$name" --arg image "$image" '
+    {apiVersion: "v1", kind: "Pod", metadata: {name: $name, labels: {"app.kubernetes.io/managed-by": "gpuc"}},
+     spec: ($spec + {restartPolicy: "Never", terminationGracePeriodSeconds: 0,
+       resourceClaims: [{name: "gpus", resourceClaimName: $name}],
+       containers: [{name: "nvidia-smi", image: $image, command: ["nvidia-smi", "-L"],
+         securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}},
+         resources: {claims: [{name: "gpus"}]}}]})}' >"$work/pod.json"
+  kube delete resourceclaim "$name" --namespace "$namespace" --ignore-not-found >/dev/null
+  if kube create --namespace "$namespace" --filename "$work/claim.json" >/dev/null; then
+    see "$pool" "one device of class $class" "$name"
+  else
+    fail "pool $pool: the claim for a device of class $class could not be made"
+  fi
+  kube delete resourceclaim "$name" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null
+  test_claim=
+}
+
+# see POOL WHAT NAME: the pod in the work folder sees a GPU.
+see() {
+  local pool=$1 what=$2 name=$3 phase='' ends=$((SECONDS + timeout))
+  test_pod=$name
   kube delete pod "$name" --namespace "$namespace" --ignore-not-found >/dev/null
   if ! kube create --namespace "$namespace" --filename "$work/pod.json" >/dev/null; then
-    fail "pool $pool: the pod for $resource could not be made"
+    fail "pool $pool: the pod for $what could not be made"
     return 0
   fi
   while [ "$SECONDS" -lt "$ends" ]; do
@@ -156,9 +229,9 @@ pod() {
   done
   kube logs "$name" --namespace "$namespace" >"$work/log" 2>&1 || :
   if [ "$phase" = Succeeded ] && grep -q '^GPU 0' "$work/log"; then
-    fine "pool $pool: a pod with one $resource sees $(grep -E '^GPU|^  *MIG' "$work/log" | tr -s ' ' | tr '\n' ' ')"
+    fine "pool $pool: a pod with $what sees $(grep -E '^GPU|^  *MIG' "$work/log" | tr -s ' ' | tr '\n' ' ')"
   else
-    fail "pool $pool: a pod with one $resource sees no GPU (${phase:-it was not made in time})"
+    fail "pool $pool: a pod with $what sees no GPU (${phase:-it was not made in time})"
     jq -r '(.status.conditions[]? | select(.status == "False") | .message // empty),
       (.status.containerStatuses[]?.state | .waiting // .terminated | .reason // empty)' "$work/pod.json" >&2 || :
     cat "$work/log" >&2

@@ -36,6 +36,9 @@ look_1() {
   field 'workload identity' changes '' \
     '"acme-ml-prod.svc.id.goog"' \
     '.workloadIdentityConfig.workloadPool // null'
+  field 'maintenance window' changes '' \
+    null \
+    '.maintenancePolicy.window.recurringWindow // null | if . then {start: .window.startTime, end: .window.endTime, recurrence} else null end'
   field 'resource labels' changes '' \
     '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
     our_labels \
@@ -80,6 +83,13 @@ make_1() {
       --location=us-central1 \
       --quiet \
       --workload-pool=acme-ml-prod.svc.id.goog
+  fi
+  if differs 'maintenance window'; then
+    run gcloud container clusters update gke-inference-l4 \
+      --project=acme-ml-prod \
+      --location=us-central1 \
+      --quiet \
+      --clear-maintenance-window
   fi
   if differs 'resource labels'; then
     local observed_1

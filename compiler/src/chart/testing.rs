@@ -1,0 +1,36 @@
+//! What the tests of charts share.
+
+use std::sync::Arc;
+
+use gpuc_schema::config::GpuCluster;
+use serde_json::Value;
+
+use crate::check::{Checked, check};
+use crate::diag::Report;
+use crate::resolve::{Choices, resolve};
+
+/// What a test makes of a cluster on premises whose GPUs are claimed: a pool `system` without GPUs, and `gpu` with
+/// these keys.
+#[track_caller]
+pub(crate) fn checked<T>(pool: &str, make: impl Fn(Checked<'_>) -> T) -> T {
+    let hosts = if pool.contains("existing:") {
+        ""
+    } else {
+        "hosts: [gpu-1], "
+    };
+    let yaml = format!(
+        "{{apiVersion: gpuc.dev/v1alpha1, kind: GpuCluster, metadata: {{name: demo}}, \
+         kubernetes: {{version: '1.34'}}, cloud: {{onPrem: {{context: demo}}}}, nodePools: [\
+         {{name: system, hosts: [cpu-1], nodes: {{count: 1}}}}, \
+         {{name: gpu, {hosts}nodes: {{count: 1}}, stack: {{allocation: dra}}, {pool}}}]}}"
+    );
+    // Through JSON: this YAML reader has tags of its own for enums, where the file has mappings.
+    let json: Value = serde_yaml::from_str(&yaml).expect("the test's YAML");
+    let config: GpuCluster = serde_json::from_value(json).expect("the test's file");
+    let mut report = Report::default();
+    let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);
+    let Some(checked) = check(&cluster, &mut report) else {
+        panic!("{:?}", report.diagnostics());
+    };
+    make(checked)
+}

@@ -1,0 +1,141 @@
+//! Add-ons of EKS: what gives pods their IAM roles, makes volumes and sees broken nodes.
+//!
+//! They come after the pools, whose nodes some of them wait for. No script removes one: with a cluster of gpuc's they
+//! go, and in one of somebody else's others may use them by then.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::Span;
+
+use super::commands::{Target, aws};
+use super::{autoscaler, section, storage};
+use crate::check::Checked;
+use crate::node::Origin;
+use crate::plan::{Command, Observe, Resource, ResourceKind};
+
+/// An add-on. What becomes of its version is EKS's and the user's affair.
+pub(super) static KIND: ResourceKind = ResourceKind {
+    name: "EKS add-on",
+    fields: &[],
+    definitions: "",
+};
+
+/// The agent through which pods get their IAM roles.
+const POD_IDENTITY: &str = "eks-pod-identity-agent";
+
+/// The agent that reports broken GPUs and nodes, without which EKS repairs only nodes that do not answer.
+/// Source: docs.aws.amazon.com/eks/latest/userguide/node-health.html, 2026-11-21.
+const MONITORING: &str = "eks-node-monitoring-agent";
+
+/// The add-ons that the file asks for, each with the places it follows from.
+fn wanted(checked: Checked<'_>) -> BTreeMap<&'static str, Vec<Span>> {
+    let mut wanted = storage::STORAGE.addons(&checked.written);
+    let repairs = checked.pools.iter().filter_map(|pool| {
+        let repair = pool.written.auto_repair.filter(|repair| repair.value);
+        repair.map(|repair| repair.span)
+    });
+    let repairs: Vec<_> = repairs.collect();
+    // What provides volumes asks AWS for them, and so does the autoscaler for nodes.
+    let mut identities: Vec<_> = wanted.values().flatten().copied().collect();
+    identities.extend(autoscaler::installed(&checked));
+    if checked.written.cloud.creates_cluster() {
+        identities.push(section(&checked.written).cluster.span);
+    }
+    if !repairs.is_empty() {
+        wanted.insert(MONITORING, repairs);
+    }
+    if !identities.is_empty() {
+        wanted.insert(POD_IDENTITY, identities);
+    }
+    wanted
+}
+
+/// The add-ons, the one that gives roles before those that need some.
+pub(super) fn resources(checked: Checked<'_>) -> Vec<Resource> {
+    let target = Target::cluster(&checked);
+    let mut wanted: Vec<_> = wanted(checked).into_iter().collect();
+    wanted.sort_by_key(|(name, _)| *name != POD_IDENTITY);
+    let resource = |(name, spans)| resource(name, spans, &target);
+    wanted.into_iter().map(resource).collect()
+}
+
+fn resource(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
+    let observe = aws(["eks", "describe-addon"], &target.region)
+        .with(["--cluster-name", &target.cluster, "--addon-name", name])
+        .with(["--output", "json"]);
+    // eksctl-io/eksctl:pkg/ctl/create/addon.go (the flags), userdocs/src/usage/pod-identity-associations.md (what the
+    // last one does), @99984adb, 2026-08-21.
+    let create = Command::new(["eksctl", "create", "addon"]).with([
+        format!("--cluster={}", target.cluster),
+        format!("--name={name}"),
+        format!("--region={}", target.region),
+        "--auto-apply-pod-identity-associations".to_owned(),
+    ]);
+    Resource {
+        kind: &KIND,
+        name: name.to_owned(),
+        script: "addons".to_owned(),
+        about: format!("add-ons of EKS cluster {}", target.cluster),
+        observe: Observe {
+            command: observe,
+            absent: "ResourceNotFoundException",
+        },
+        create: vec![create],
+        comes_with: None,
+        fields: Vec::new(),
+        delete: Vec::new(),
+        origin: Origin::rule(spans, "what the file asks for needs this add-on"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{HEAD, line, provision, provision_whole};
+    use crate::plan::Provisioning;
+
+    const POOL: &str = "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}}]";
+
+    fn addons(made: &Provisioning) -> Vec<&str> {
+        let resources = made.resources.iter();
+        let addons = resources.filter(|it| it.kind.name == "EKS add-on");
+        addons.map(|it| it.name.as_str()).collect()
+    }
+
+    #[test]
+    fn pods_of_a_new_cluster_can_have_roles() {
+        let made = provision(POOL);
+        assert_eq!(addons(&made), ["eks-pod-identity-agent"]);
+        let agent = &made.resources[2];
+        assert_eq!(agent.script, "addons");
+        assert_eq!(
+            line(&agent.create[0]),
+            "eksctl create addon --cluster=demo --name=eks-pod-identity-agent --region=us-east-1 \
+             --auto-apply-pod-identity-associations"
+        );
+        assert_eq!(
+            line(&agent.observe.command),
+            "aws eks describe-addon --region us-east-1 --cluster-name demo --addon-name eks-pod-identity-agent --output json"
+        );
+        let existing = HEAD.replace("{create: {}}", "{existing: {}}");
+        assert!(addons(&provision_whole(&format!("{existing}{POOL}"))).is_empty());
+    }
+
+    #[test]
+    fn volumes_and_repairs_bring_what_they_need() {
+        let existing = HEAD.replace("{create: {}}", "{existing: {}}");
+        let made = provision_whole(&format!(
+            "{existing}storage: {{classes: [{{name: fast, volumes: {{disk: {{}}}}}}, \
+             {{name: shared, volumes: {{files: {{id: fs-0123456789abcdef0}}}}}}]}}\n\
+             nodePools: [{{name: a, machine: m7i.large, nodes: {{count: 1}}, autoRepair: true}}]"
+        ));
+        assert_eq!(
+            addons(&made),
+            [
+                "eks-pod-identity-agent",
+                "aws-ebs-csi-driver",
+                "aws-efs-csi-driver",
+                "eks-node-monitoring-agent",
+            ]
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! The script that brings to the cluster what runs in it, where no other tool does.
+
+use super::command::lines;
+use super::verify::credentials;
+use super::{head_with, tools_needed};
+use crate::emit::header::Header;
+use crate::emit::{helm, manifest, name};
+use crate::plan::{Credentials, Plan, Release, Step, What};
+use crate::shell::quote;
+
+/// Flags, and how each kind of step is brought.
+const STEPS: &str = include_str!("install.sh");
+
+/// A script with a call for every step, each after what it needs.
+pub(super) fn install(plan: &Plan, header: &Header) -> String {
+    let about = format!(
+        "Brings to cluster {} what runs in it, each part after what it needs.",
+        plan.cluster
+    );
+    let mut text = head_with(header, &[&about], "cloud/lib.sh");
+    text += STEPS;
+    text.push('\n');
+    text += &access(plan);
+    text.push('\n');
+    for step in &plan.steps {
+        text += &call(plan, step);
+    }
+    text
+}
+
+/// What the script needs to reach the cluster; a dry run does not reach for it.
+fn access(plan: &Plan) -> String {
+    let helm = (!plan.releases.is_empty()).then_some("helm");
+    let mut body = tools_needed(["kubectl"].into_iter().chain(helm));
+    let credentials = credentials(plan);
+    if matches!(plan.provisioning.credentials, Credentials::Context(_)) {
+        return body + &credentials;
+    }
+    body += &credentials;
+    let mut text = String::from("if [ -z \"$dry_run\" ]; then\n");
+    for line in body.lines() {
+        text += "  ";
+        text += line;
+        text.push('\n');
+    }
+    text + "fi\n"
+}
+
+fn call(plan: &Plan, step: &Step) -> String {
+    if step.what == What::Component {
+        let folder = format!("{}/{}", manifest::FOLDER, name::part(&step.name));
+        return row(&["objects", &step.name, &folder], &[]);
+    }
+    let mut releases = plan.releases.iter();
+    let release = releases.find(|release| release.name == step.name);
+    let release = release.expect("the audit saw that each such step is a release");
+    let chart = chart(release);
+    let version = release.chart.version;
+    let values = helm::values_path(release);
+    let namespace = &release.namespace;
+    let mut text = String::new();
+    if release.chart.needs_kinds_updated() {
+        text += &row(&["kinds", &release.name, version], &chart);
+    }
+    text + &row(
+        &["release", &release.name, &values, namespace, version],
+        &chart,
+    )
+}
+
+/// The chart as helm finds it.
+fn chart(release: &Release) -> Vec<String> {
+    let chart = release.chart;
+    if release.is_oci() {
+        return vec![release.oci_url()];
+    }
+    let words = [chart.name, "--repo", &release.repository];
+    words.map(str::to_owned).to_vec()
+}
+
+/// A call with the words that it always has, and those of the chart.
+fn row(words: &[&str], chart: &[String]) -> String {
+    let words = words.iter().map(|word| quote(word)).collect();
+    let chart = chart.iter().map(|word| quote(word)).collect();
+    lines(0, &[words, chart])
+}

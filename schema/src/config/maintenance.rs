@@ -1,0 +1,43 @@
+//! When a cloud may change a cluster by itself.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Spanned;
+
+/// When the cloud may upgrade the cluster and its nodes by itself.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Maintenance {
+    /// The days of the week. AKS takes one.
+    #[schemars(length(min = 1), extend("examples" = [["saturday", "sunday"]]))]
+    pub days: Vec<Spanned<Weekday>>,
+    /// When it begins, in UTC.
+    #[schemars(regex(pattern = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"), extend("examples" = ["02:00"]))]
+    pub start: Spanned<String>,
+    /// How many hours it lasts.
+    #[schemars(range(min = 4, max = 24))]
+    pub hours: Spanned<u32>,
+}
+
+/// A day of the week.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum Weekday {
+    /// Monday.
+    Monday,
+    /// Tuesday.
+    Tuesday,
+    /// Wednesday.
+    Wednesday,
+    /// Thursday.
+    Thursday,
+    /// Friday.
+    Friday,
+    /// Saturday.
+    Saturday,
+    /// Sunday.
+    Sunday,
+}

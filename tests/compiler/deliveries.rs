@@ -1,0 +1,314 @@
+//! The same order whatever brings the tree: `install.sh`, Flux and Argo CD, read from the files that they are told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpuc::tree::Tree;
+use serde_json::Value;
+
+use crate::corpus::cases;
+use crate::golden::examples;
+use crate::support::{compile_text, repository};
+
+/// Steps by name, and for each the steps that are there before it.
+type Order = BTreeMap<String, BTreeSet<String>>;
+
+/// A cluster in each way to bring it, without anything else that differs.
+struct Ways {
+    name: String,
+    script: Tree,
+    flux: Tree,
+    argocd: Tree,
+}
+
+/// Every example that is one file and says nothing of it, in every way.
+fn ways() -> Vec<Ways> {
+    let examples = examples().into_iter();
+    let single = examples.filter(|(_, paths)| paths.len() == 1);
+    let texts = single.filter_map(|(name, paths)| {
+        let text = std::fs::read_to_string(repository().join(&paths[0])).unwrap();
+        let has = text.lines().any(|line| line.starts_with("gitops:"));
+        (!has).then_some((name, text))
+    });
+    let ways = texts.map(|(name, text)| {
+        let built = |tool: &str| {
+            let gitops = match tool {
+                "" => String::new(),
+                tool => {
+                    let repository = "https://git.example.com/acme/gitops.git";
+                    format!(
+                        "gitops: {{{tool}: {{repository: \"{repository}\", branch: main, path: \"fleet/{name}\"}}}}\n"
+                    )
+                }
+            };
+            let mut outcome = compile_text(&(text.clone() + &gitops));
+            assert!(outcome.findings.is_empty(), "{}", outcome.text());
+            outcome.compilations.remove(0).output.unwrap().0
+        };
+        Ways {
+            script: built(""),
+            flux: built("flux"),
+            argocd: built("argocd"),
+            name,
+        }
+    });
+    ways.collect()
+}
+
+/// The order of a script is that of its lines.
+fn of_script(tree: &Tree) -> Order {
+    let Some(script) = tree.get("install.sh") else {
+        return Order::new();
+    };
+    let mut order = Order::new();
+    for line in script.contents.lines() {
+        let mut words = line.split(' ');
+        if let (Some("objects" | "release"), Some(step)) = (words.next(), words.next()) {
+            let before = order.keys().cloned().collect();
+            order.insert(step.to_owned(), before);
+        }
+    }
+    order
+}
+
+fn yaml(tree: &Tree, path: &str) -> Value {
+    let file = tree.get(path);
+    let file = file.unwrap_or_else(|| panic!("there is no {path}"));
+    serde_yaml::from_str(&file.contents).unwrap()
+}
+
+/// The objects of a kind in a folder, by what their names have after the cluster's.
+fn of_kind(tree: &Tree, folder: &str, kind: &str, cluster: &str) -> BTreeMap<String, Value> {
+    let mut found = BTreeMap::new();
+    for (path, _) in tree.files() {
+        let file = path
+            .strip_prefix(folder)
+            .and_then(|it| it.strip_prefix('/'));
+        if file.is_none_or(|file| file.contains('/') || file == "kustomization.yaml") {
+            continue;
+        }
+        let object = yaml(tree, path);
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        let step = name.strip_prefix(&format!("{cluster}-"));
+        if let Some(step) = step.filter(|_| object["kind"] == kind) {
+            found.insert(step.to_owned(), object);
+        }
+    }
+    found
+}
+
+/// What each waits for, and what that waits for.
+fn of_flux(tree: &Tree, cluster: &str) -> Order {
+    let objects = of_kind(tree, "flux", "Kustomization", cluster);
+    let direct = |step: &str| {
+        let needs = objects[step]["spec"]["dependsOn"].as_array();
+        let names = needs.into_iter().flatten();
+        let names = names.map(|it| it["name"].as_str().unwrap().to_owned());
+        let steps = names.map(|it| it[cluster.len() + 1..].to_owned());
+        steps.collect::<Vec<_>>()
+    };
+    let all = |step: &String| {
+        let mut waiting = direct(step);
+        let mut before = BTreeSet::new();
+        while let Some(next) = waiting.pop() {
+            assert_ne!(next, *step, "it waits for itself");
+            waiting.extend(direct(&next));
+            before.insert(next);
+        }
+        before
+    };
+    objects
+        .keys()
+        .map(|step| (step.clone(), all(step)))
+        .collect()
+}
+
+/// What is in an earlier wave.
+fn of_argocd(tree: &Tree, cluster: &str) -> Order {
+    let objects = of_kind(tree, "argocd/apps", "Application", cluster);
+    let wave = |object: &Value| {
+        let wave = &object["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"];
+        wave.as_str().unwrap().parse::<i32>().unwrap()
+    };
+    let all = |object: &Value| {
+        let earlier = objects.iter().filter(|(_, it)| wave(it) < wave(object));
+        earlier.map(|(step, _)| step.clone()).collect()
+    };
+    let steps = objects.iter();
+    steps.map(|(step, it)| (step.clone(), all(it))).collect()
+}
+
+#[test]
+fn all_ways_bring_the_same_in_an_order_that_fits() {
+    let mut waited = 0;
+    for Ways {
+        name,
+        script,
+        flux,
+        argocd,
+    } in ways()
+    {
+        let flux = of_flux(&flux, &name);
+        waited += flux.values().map(BTreeSet::len).sum::<usize>();
+        for (way, order) in [
+            ("install.sh", of_script(&script)),
+            ("Argo CD", of_argocd(&argocd, &name)),
+        ] {
+            let steps = |order: &Order| order.keys().cloned().collect::<Vec<_>>();
+            assert_eq!(steps(&order), steps(&flux), "{name}: {way}");
+            // Flux is told what really needs what; the others may keep a stricter order, and no looser one.
+            for (step, before) in &flux {
+                let missing: Vec<_> = before.difference(&order[step]).collect();
+                assert!(
+                    missing.is_empty(),
+                    "{name}: {way}: {step} before {missing:?}"
+                );
+            }
+        }
+    }
+    assert!(waited > 0, "nothing waits for anything in any example");
+}
+
+/// The files of kustomizations, from those that a tool is told of: a kustomization's own, what it names, and what these
+/// name in turn.
+fn synced(tree: &Tree, folder: &str, found: &mut BTreeSet<String>) {
+    let path = match folder {
+        "" => "kustomization.yaml".to_owned(),
+        folder => format!("{folder}/kustomization.yaml"),
+    };
+    let kustomization = yaml(tree, &path);
+    assert_eq!(
+        kustomization["apiVersion"],
+        "kustomize.config.k8s.io/v1beta1"
+    );
+    found.insert(path);
+    for resource in kustomization["resources"].as_array().unwrap() {
+        let resource = resource.as_str().unwrap();
+        let below = match folder {
+            "" => resource.to_owned(),
+            folder => format!("{folder}/{resource}"),
+        };
+        let ends = std::path::Path::new(resource).extension();
+        if ends.is_none_or(|ends| ends != "yaml") {
+            synced(tree, &below, found);
+            continue;
+        }
+        let object = yaml(tree, &below);
+        for key in ["apiVersion", "kind"] {
+            assert!(object[key].is_string(), "{below} is no manifest");
+        }
+        assert!(
+            object["metadata"]["name"].is_string(),
+            "{below} has no name"
+        );
+        found.insert(below);
+    }
+}
+
+/// The folder below the cluster's that a tool looks at.
+fn below(path: &Value, cluster: &str) -> String {
+    let path = path.as_str().unwrap().trim_start_matches("./");
+    let inside = path.strip_prefix(&format!("fleet/{cluster}/"));
+    inside
+        .unwrap_or_else(|| panic!("{path} is not in the tree"))
+        .to_owned()
+}
+
+#[test]
+fn whatever_a_tool_looks_at_is_there_and_nothing_lies_about() {
+    for ways in ways() {
+        let name = &ways.name;
+        for (tree, folder) in [(&ways.flux, "flux"), (&ways.argocd, "argocd")] {
+            let mut found = BTreeSet::new();
+            synced(tree, "", &mut found);
+            let told: Vec<_> = found.iter().cloned().collect();
+            let mut folders = BTreeSet::new();
+            let mut waiting = told;
+            while let Some(path) = waiting.pop() {
+                if path.ends_with("kustomization.yaml") {
+                    continue;
+                }
+                let object = yaml(tree, &path);
+                let spec = &object["spec"];
+                let path = match object["kind"].as_str() {
+                    Some("Kustomization") => &spec["path"],
+                    Some("Application") => &spec["source"]["path"],
+                    _ => continue,
+                };
+                if path.is_null() {
+                    assert!(spec["source"]["chart"].is_string(), "{name}: {object}");
+                    continue;
+                }
+                if folders.insert(below(path, name)) {
+                    let mut more = BTreeSet::new();
+                    synced(tree, &below(path, name), &mut more);
+                    waiting.extend(more.iter().cloned());
+                    found.extend(more);
+                }
+            }
+            for (path, _) in tree.files() {
+                let is_yaml = std::path::Path::new(path)
+                    .extension()
+                    .is_some_and(|ends| ends == "yaml")
+                    && !path.starts_with("cloud/");
+                // What kustomize or kubectl take by hand, without any tool.
+                let by_hand = path == "manifests/kustomization.yaml";
+                assert!(
+                    !is_yaml || by_hand || found.contains(path),
+                    "{name}: nothing names {path}"
+                );
+                assert!(
+                    !path.starts_with("helm/") && path != "install.sh",
+                    "{name}: {path}"
+                );
+            }
+            let root = yaml(tree, "kustomization.yaml");
+            assert_eq!(root["resources"], serde_json::json!([folder]));
+        }
+        let script = &ways.script;
+        assert!(script.get("kustomization.yaml").is_none(), "{name}");
+    }
+}
+
+#[test]
+fn objects_of_a_kind_come_after_what_brings_it_and_into_what_makes_it() {
+    for case in cases() {
+        let plan = case.plan();
+        let place = |name: &str| {
+            plan.steps
+                .iter()
+                .position(|step| step.name == name)
+                .unwrap()
+        };
+        let made = plan
+            .objects
+            .iter()
+            .filter(|it| it.identity.kind == "Namespace");
+        let made: BTreeMap<_, _> = made
+            .map(|it| (it.identity.name.as_str(), &it.component))
+            .collect();
+        for object in &plan.objects {
+            let own = place(&object.component);
+            let group = object.identity.api_version.split('/').next().unwrap();
+            let brings = |groups: &[&str]| groups.contains(&group);
+            for release in plan.releases.iter().filter(|it| brings(it.chart.groups)) {
+                assert!(
+                    place(&release.name) < own,
+                    "{}: {:?}",
+                    case.name,
+                    object.identity
+                );
+            }
+            let space = object.identity.namespace.as_deref();
+            if let Some(maker) = space.and_then(|space| made.get(space)) {
+                assert!(place(maker) <= own, "{}: {:?}", case.name, object.identity);
+            }
+        }
+        for release in &plan.releases {
+            let maker = made.get(release.namespace.as_str());
+            let there = maker.map_or(release.namespace == "kube-system", |maker| {
+                place(maker) < place(&release.name)
+            });
+            assert!(there, "{}: {}", case.name, release.name);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `install.sh`: each step after what it needs, again without harm, and a stop with the name of what failed.
+
+use gpuc::plan::{Step, What};
+use serde_json::Value;
+
+use super::stage::{Call, Run, Stage, With};
+
+const CHARTS: &str = include_str!("../rich/charts.yaml");
+
+const CONTEXTS: &str = "standin-state set contexts '{\"it is; $HOME\": {}, \"lab\": {}}'";
+
+fn stage() -> Stage {
+    // A context that a shell would take for more than a word.
+    Stage::new(
+        &CHARTS.replace("context: lab", "context: \"it is; $HOME\""),
+        CONTEXTS,
+    )
+}
+
+fn install(stage: &Stage, arguments: &[&str]) -> Run {
+    stage.run("../install.sh", arguments)
+}
+
+/// The step that a call is of, and whether it only brings the step's kinds.
+fn step<'s>(steps: &'s [Step], call: &Call) -> Option<(&'s str, bool)> {
+    let word = |flag: &str| {
+        let at = call.words.iter().position(|word| word == flag)?;
+        call.words.get(at + 1).map(String::as_str)
+    };
+    let (name, kinds) = match call.words[0].as_str() {
+        "helm" => {
+            let kinds = word("show").is_some();
+            let name = word("--install").or_else(|| word("crds"))?;
+            (name.rsplit('/').next()?, kinds)
+        }
+        _ => (word("--kustomize")?.rsplit('/').next()?, false),
+    };
+    let step = steps.iter().find(|step| step.name == name);
+    Some((
+        &step.unwrap_or_else(|| panic!("no step is {name}")).name,
+        kinds,
+    ))
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn every_step_is_brought_in_order_and_again_without_harm() {
+    let stage = stage();
+    let steps = &stage.plan.steps;
+    assert!(
+        steps
+            .iter()
+            .any(|step| step.what == What::Component && !step.needs.is_empty())
+            || steps.iter().any(|step| !step.needs.is_empty())
+    );
+    let names: Vec<_> = steps.iter().map(|step| step.name.as_str()).collect();
+    let mut revisions = 0;
+    for _ in 0..2 {
+        revisions += 1;
+        let run = install(&stage, &[]).went_well();
+        let called = run.calls.iter().filter_map(|call| step(steps, call));
+        let brought: Vec<_> = called
+            .filter(|(_, kinds)| !kinds)
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(brought, names);
+        for call in &run.calls {
+            let flag = if call.words[0] == "helm" {
+                "--kube-context"
+            } else {
+                "--context"
+            };
+            let at = call.words.iter().position(|word| word == flag);
+            let context = at.map(|at| call.words[at + 1].as_str());
+            // What only reads a chart asks no cluster.
+            let reads = call.words.iter().any(|word| word == "show");
+            assert_eq!(context, (!reads).then_some("it is; $HOME"), "{call:?}");
+        }
+        let state = stage.state();
+        for release in &stage.plan.releases {
+            let key = format!("{}/{}", release.namespace, release.name);
+            let held = &state["releases"][&key];
+            assert_eq!(held["revision"], revisions, "{key}");
+            assert_eq!(held["version"], release.chart.version, "{key}");
+            let values = serde_json::to_value(&release.values).unwrap();
+            assert_eq!(held["values"], values, "{key}");
+            let kinds = &state["objects"][format!(
+                "customresourcedefinition//things.{}.example.com",
+                release.chart.name
+            )];
+            assert_eq!(
+                kinds.is_object(),
+                release.chart.needs_kinds_updated(),
+                "{key}"
+            );
+        }
+    }
+    assert!(
+        stage
+            .plan
+            .releases
+            .iter()
+            .any(|release| release.chart.needs_kinds_updated())
+    );
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn kinds_come_before_the_chart_that_has_them() {
+    let stage = stage();
+    let run = install(&stage, &[]).went_well();
+    let calls: Vec<_> = run
+        .calls
+        .iter()
+        .map(|call| step(&stage.plan.steps, call))
+        .collect();
+    let mut seen = 0;
+    for (at, call) in calls.iter().enumerate() {
+        let Some((name, true)) = call else { continue };
+        seen += 1;
+        let words = &run.calls[at + 1].words;
+        for word in ["apply", "--server-side", "--force-conflicts", "-"] {
+            assert!(words.iter().any(|it| it == word), "{words:?}");
+        }
+        assert_eq!(calls[at + 2], Some((*name, false)));
+    }
+    assert!(seen > 0, "no chart has a folder of kinds");
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn a_dry_run_shows_what_a_run_does_and_calls_nothing() {
+    let stage = stage();
+    let dry = install(&stage, &["--dry-run"]).went_well();
+    assert_eq!(dry.calls, []);
+    let shown: Vec<_> = dry.out.lines().collect();
+    let run = install(&stage, &[]).went_well();
+    let run: Vec<_> = run
+        .said
+        .lines()
+        .filter_map(|line| line.strip_prefix("+ "))
+        .collect();
+    // In a dry run what goes through a pipe is one line.
+    let shown = shown.join("\n").replace(" | ", "\n");
+    assert_eq!(shown.lines().collect::<Vec<_>>(), run);
+    let words = install(
+        &stage,
+        &["--context", "lab", "--timeout", "1h", "--dry-run"],
+    )
+    .went_well();
+    assert!(words.out.contains("--kube-context lab") && words.out.contains("--timeout 1h"));
+    assert!(!words.out.contains("HOME"));
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn a_failure_stops_with_the_name_of_its_step() {
+    let stage = stage();
+    let steps = &stage.plan.steps;
+    for (place, failing) in steps.iter().enumerate() {
+        let fails = match failing.what {
+            What::Release => format!("helm:--install {}", failing.name),
+            What::Component => format!("kubectl:manifests/{}", failing.name),
+        };
+        let with = With {
+            environment: &[("GPUC_STANDIN_FAIL", &fails)],
+            ..With::default()
+        };
+        let run = stage.run_with("../install.sh", &[], &with);
+        assert_ne!(run.code, 0, "{}", failing.name);
+        let said = format!(
+            "the step {} failed, and nothing after it was tried",
+            failing.name
+        );
+        assert!(run.said.contains(&said), "{}", run.said);
+        let later = &steps[place + 1..];
+        for call in run.calls.iter().filter_map(|call| step(steps, call)) {
+            assert!(
+                later.iter().all(|step| step.name != call.0),
+                "{call:?} after {}",
+                failing.name
+            );
+        }
+    }
+    install(&stage, &[]).went_well();
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn the_cluster_is_asked_whose_it_is_before_anything_is_brought() {
+    let text = include_str!("aws.yaml");
+    let stage = Stage::new(text, "standin-state set eks.account 999999999999");
+    let run = install(&stage, &[]);
+    run.was_refused("the AWS account is");
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn wrong_flags_are_refused() {
+    let stage = stage();
+    for (arguments, why) in [
+        (&["--force"][..], "does not know --force"),
+        (&["--context"], "--context needs a value"),
+        (&["--context", "nowhere"], "does not exist"),
+    ] {
+        let run = install(&stage, arguments);
+        assert_ne!(run.code, 0);
+        assert!(run.said.contains(why), "{}", run.said);
+    }
+    let state: Value = stage.state();
+    assert_eq!(state["applied"], serde_json::json!([]));
+}

@@ -1,0 +1,101 @@
+//! Custom resources as their definitions say, made strict: the API server drops a field that a definition does not
+//! know, without a word, and here it is an error.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::{Map, Value, json};
+
+use crate::needs::{self, UPSTREAM};
+
+/// The schema of every custom resource by kind: `monitoring.coreos.com/v1 PodMonitor`.
+pub(super) fn schemas() -> BTreeMap<String, Value> {
+    let mut schemas = BTreeMap::new();
+    let folder = needs::path(UPSTREAM).join("crds");
+    for group in fs::read_dir(folder).unwrap() {
+        let Ok(files) = fs::read_dir(group.unwrap().path()) else {
+            continue;
+        };
+        for file in files {
+            let path = file.unwrap().path();
+            if path.extension().is_none_or(|it| it != "yaml") {
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            for document in text.split("\n---") {
+                let Ok(definition) = serde_yaml::from_str::<Value>(document) else {
+                    // A definition with an enum of `=`, which YAML 1.1 has a meaning for, is none of ours.
+                    continue;
+                };
+                schemas.extend(versions(&definition));
+            }
+        }
+    }
+    schemas
+}
+
+/// The schemas of a definition's versions.
+fn versions(definition: &Value) -> Vec<(String, Value)> {
+    let group = definition["spec"]["group"].as_str().unwrap_or_default();
+    let kind = definition["spec"]["names"]["kind"]
+        .as_str()
+        .unwrap_or_default();
+    let versions = definition["spec"]["versions"].as_array();
+    let versions = versions.into_iter().flatten();
+    let schemas = versions
+        .filter(|version| version["served"] == true)
+        .map(|version| {
+            let name = format!("{group}/{} {kind}", version["name"].as_str().unwrap());
+            let mut schema = strict(&version["schema"]["openAPIV3Schema"]);
+            // What every object has, and definitions say no more of than that it is there.
+            for key in ["apiVersion", "kind", "metadata"] {
+                schema["properties"][key] = json!({});
+            }
+            (name, schema)
+        });
+    schemas.collect()
+}
+
+/// A definition's schema as a JSON schema that refuses what it does not know.
+fn strict(schema: &Value) -> Value {
+    let Some(fields) = schema.as_object() else {
+        return schema.clone();
+    };
+    if fields.get("x-kubernetes-int-or-string") == Some(&json!(true)) {
+        return json!({"type": ["integer", "string"]});
+    }
+    let mut made = Map::new();
+    for (key, value) in fields {
+        let value = match key.as_str() {
+            "properties" => {
+                let properties = value.as_object().unwrap().iter();
+                let properties = properties.map(|(key, value)| (key.clone(), strict(value)));
+                Value::Object(properties.collect())
+            }
+            "items" | "additionalProperties" | "not" => strict(value),
+            "allOf" | "anyOf" | "oneOf" => loosened(value),
+            // Kubernetes has formats of its own, and what starts with `x-` is not for a schema.
+            "format" | "default" | "description" | "example" => continue,
+            key if key.starts_with("x-") || key == "nullable" => continue,
+            _ => value.clone(),
+        };
+        made.insert(key.clone(), value);
+    }
+    let keeps = fields.get("x-kubernetes-preserve-unknown-fields") == Some(&json!(true));
+    if fields.contains_key("properties") && !keeps {
+        made.entry("additionalProperties").or_insert(json!(false));
+    }
+    Value::Object(made)
+}
+
+/// Alternatives name some of the fields that are there beside others: they refuse none.
+fn loosened(alternatives: &Value) -> Value {
+    let mut alternatives = alternatives.clone();
+    for alternative in alternatives.as_array_mut().into_iter().flatten() {
+        *alternative = strict(alternative);
+        if let Some(fields) = alternative.as_object_mut() {
+            fields.remove("additionalProperties");
+        }
+    }
+    alternatives
+}

@@ -1,0 +1,78 @@
+//! What Flux and Argo CD are told is what their own CRDs take.
+
+use std::collections::BTreeMap;
+
+use gpuc::plan::Delivery;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use super::assert_none;
+use super::crds;
+use crate::corpus::cases;
+
+/// Every object for a tool, with where it comes from.
+fn objects() -> Vec<(String, Value)> {
+    let mut objects = Vec::new();
+    for case in cases() {
+        let Delivery::Gitops { objects: of, .. } = &case.plan().delivery else {
+            continue;
+        };
+        // Values that cannot stand in a release are in a ConfigMap, which is Kubernetes' own.
+        for object in of.iter().filter(|it| it.identity.kind != "ConfigMap") {
+            let name = format!("{}: {:?}", case.name, object.identity);
+            objects.push((name, serde_json::to_value(&object.node).unwrap()));
+        }
+    }
+    objects
+}
+
+/// The definitions of the tools' own kinds.
+struct Crds(BTreeMap<String, Validator>);
+
+impl Crds {
+    fn all() -> Self {
+        let ours = |kind: &String| kind.contains("fluxcd.io/") || kind.contains("argoproj.io/");
+        let schemas = crds::schemas().into_iter().filter(|(kind, _)| ours(kind));
+        let made =
+            schemas.map(|(kind, schema)| (kind, jsonschema::validator_for(&schema).unwrap()));
+        Self(made.collect())
+    }
+
+    fn wrong(&self, object: &Value) -> Vec<String> {
+        let text = |key: &str| object[key].as_str().unwrap();
+        let kind = format!("{} {}", text("apiVersion"), text("kind"));
+        let errors = self.0[&kind].iter_errors(object);
+        errors
+            .map(|error| format!("{} {error}", error.instance_path()))
+            .collect()
+    }
+}
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn objects_are_what_the_crds_say() {
+    let crds = Crds::all();
+    let objects = objects();
+    for kind in [
+        "Kustomization",
+        "GitRepository",
+        "HelmRelease",
+        "HelmRepository",
+        "OCIRepository",
+        "Application",
+        "AppProject",
+    ] {
+        let mut of_kind = objects.iter().filter(|(_, object)| object["kind"] == kind);
+        let (_, object) = of_kind
+            .next()
+            .unwrap_or_else(|| panic!("no {kind} is looked at"));
+        let mut wrong = object.clone();
+        wrong["spec"]["intervall"] = json!("1h");
+        assert_eq!(crds.wrong(&wrong).len(), 1, "{kind}");
+    }
+    let wrong = objects.iter().flat_map(|(name, object)| {
+        let wrong = crds.wrong(object).into_iter();
+        wrong.map(move |wrong| format!("{name}: {wrong}"))
+    });
+    assert_none(&wrong.collect::<Vec<_>>());
+}

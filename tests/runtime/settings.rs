@@ -1,0 +1,138 @@
+//! What the compiler asks of the runtime, and of whatever has to agree: the startup taint, what containers get beside
+//! GPUs, labels; and that no setting is left unused.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use gpuc_runtime::args::Command;
+use gpuc_runtime::config::NodeConfig;
+use gpuc_schema::node_config::{
+    DeviceInjection, Extra, LabelOutput, NodeSharing, STARTUP_TAINT, SharePlacement,
+};
+
+use crate::manifests::{clusters, compiled, pools};
+
+#[test]
+fn the_startup_taint_is_declared_where_it_is_taken_off() {
+    let (mut with, mut without) = (0, 0);
+    for pool in pools() {
+        let key = pool.config.startup_taint.as_deref();
+        let key_tolerated = pool.tolerations().contains(&STARTUP_TAINT);
+        let declared = pool.declares_startup;
+        assert_eq!(key, declared.then_some(STARTUP_TAINT), "{}", pool.name);
+        assert_eq!(key_tolerated, declared, "{}", pool.name);
+        let cuts = matches!(pool.config.sharing, NodeSharing::Mig { apply: true, .. });
+        assert!(cuts || !declared, "{}: nothing to wait for", pool.name);
+        if declared {
+            with += 1;
+        } else {
+            without += u32::from(cuts);
+        }
+    }
+    assert!(with >= 3 && without >= 1, "{with} {without}");
+}
+
+#[test]
+fn the_runtime_may_take_its_startup_taint_off_and_no_other() {
+    let rule = format!("taint.key == '{STARTUP_TAINT}' ||");
+    let mut policies = 0;
+    for (path, text) in clusters() {
+        for object in compiled(&path, &text).objects {
+            if object["kind"].as_str() != Some("ValidatingAdmissionPolicy") {
+                continue;
+            }
+            policies += 1;
+            let rules = object["spec"]["validations"].as_sequence().unwrap().iter();
+            let rules: Vec<_> = rules
+                .map(|rule| rule["expression"].as_str().unwrap())
+                .collect();
+            let all = rules.iter().filter(|it| it.contains(&rule));
+            assert_eq!(all.count(), 1, "{path}");
+        }
+    }
+    assert!(policies > 3);
+}
+
+#[test]
+fn only_what_makes_a_node_ready_tolerates_the_startup_taint() {
+    let mut tolerating = BTreeSet::new();
+    for (path, text) in clusters() {
+        let compiled = compiled(&path, &text);
+        for (file, contents) in &compiled.files {
+            let mut folders = file.split('/');
+            let in_cluster = ["manifests", "helm"].contains(&folders.next().unwrap());
+            if in_cluster && contents.contains(STARTUP_TAINT) {
+                tolerating.insert(folders.next().unwrap().to_owned());
+            }
+            // A pod that tried a node that is not ready would find no GPU there.
+            if file == "cloud/verify.sh" {
+                let pods = contents.lines().filter(|line| line.contains("tolerations"));
+                assert!(
+                    pods.clone().all(|line| !line.contains(STARTUP_TAINT)),
+                    "{file}"
+                );
+                assert!(
+                    contents.contains(STARTUP_TAINT),
+                    "{file}: counts such nodes"
+                );
+            }
+        }
+    }
+    // The driver is what the runtime waits for.
+    let expected = ["gpuc-runtime", "nvidia-driver-installer"];
+    assert_eq!(tolerating, expected.map(str::to_owned).into());
+}
+
+#[test]
+fn what_containers_get_beside_gpus_is_where_the_runtime_looks() {
+    let (mut mounted, mut below_the_driver) = (0, 0);
+    for pool in pools() {
+        for container in pool.containers() {
+            let Command::Serve(args) = &container.cli.command else {
+                continue;
+            };
+            if let LabelOutput::FeatureFile { path } = &pool.config.labels {
+                container.writes_as_the_host(Path::new(path).parent().unwrap());
+            }
+            if pool.config.extras.is_empty() {
+                continue;
+            }
+            if pool.config.driver.host_root == "/" {
+                below_the_driver += 1;
+                continue;
+            }
+            mounted += 1;
+            assert_eq!(
+                container.host_path(&args.node.dev),
+                Path::new("/dev"),
+                "{container}"
+            );
+            let propagation = container.seen(&args.node.dev).1["mountPropagation"].as_str();
+            assert_eq!(propagation, Some("HostToContainer"), "{container}");
+        }
+    }
+    assert!(mounted > 0 && below_the_driver > 0);
+}
+
+#[test]
+fn every_setting_of_a_node_is_used_by_some_cluster() {
+    let pools = pools();
+    let any = |is: &dyn Fn(&NodeConfig) -> bool| pools.iter().any(|pool| is(&pool.config));
+    for extra in [Extra::Gdrcopy, Extra::Gds, Extra::Mofed, Extra::Imex] {
+        assert!(any(&|config| config.extras.contains(&extra)), "{extra:?}");
+    }
+    for placement in [SharePlacement::Distributed, SharePlacement::Packed] {
+        assert!(any(&|config| config.placement == placement));
+    }
+    assert!(any(&|config| config.labels == LabelOutput::None));
+    assert!(any(&|config| matches!(
+        config.labels,
+        LabelOutput::FeatureFile { .. }
+    )));
+    assert!(any(&|config| config.startup_taint.is_some()));
+    for pool in &pools {
+        // Device rules are written anew under a container that got its GPUs behind the kubelet's back.
+        let behind = pool.config.devices == DeviceInjection::EnvironmentVariable;
+        assert_eq!(pool.config.pass_device_nodes, behind, "{}", pool.name);
+    }
+}
