@@ -151,7 +151,7 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         LAB,
         "gpu: {model: v100-sxm2-16gb, perNode: 1}, hosts: [a], stack: {driver: operator, devicePlugin: operator}",
         Written {
-            has: "version: 580.178.04",
+            has: "580.178.04",
             lacks: "595.91.07",
         },
     ),

@@ -67,9 +67,14 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if cluster.operator_pools().next().is_none() {
+    let Some((served, operands)) = cluster.operator_pools().next() else {
         return;
-    }
+    };
+    let bringer = if operands.driver {
+        served.driver.span
+    } else {
+        served.plugin.span
+    };
     for pool in &cluster.pools {
         let Some(existing) = &pool.written.existing else {
             continue;
@@ -94,6 +99,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         report
             .draft(&RULE.code, existing.span, message)
             .here("labels are missing among these")
+            .label(bringer, "this brings the GPU Operator")
             .label(pool.driver.span, "where the driver comes from")
             .label(pool.plugin.span, "who advertises the GPUs")
             .help(format!(

@@ -37,7 +37,21 @@ pub(crate) fn images(object: &Object) -> Vec<String> {
     visit(&mut node, &mut |image| {
         found.extend(image.text().filter(|it| !it.is_empty()).map(str::to_owned));
     });
+    in_parts(&object.node, &mut found);
     found
+}
+
+/// The images that objects of NVIDIA's GPU Operator name by their parts.
+fn in_parts(node: &Node, found: &mut Vec<String>) {
+    let part = |key: &str| node.get(key).and_then(Node::text);
+    if let (Some(repository), Some(image), Some(version)) =
+        (part("repository"), part("image"), part("version"))
+    {
+        found.push(format!("{repository}/{image}:{version}"));
+    }
+    for entry in node.entries() {
+        in_parts(&entry.value, found);
+    }
 }
 
 /// What the user wrote as an image.

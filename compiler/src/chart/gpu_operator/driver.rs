@@ -93,6 +93,8 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
         }),
         None => json!({
             "enabled": true,
+            // Read by nobody: each pool's object has its own.
+            "version": pools(cluster).map(|(pool, gpus)| version(pool, gpus)).max(),
             "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false},
         }),
     }
@@ -109,11 +111,18 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
         return Vec::new();
     }
     pools(cluster)
-        .map(|(pool, gpus)| object(pool, gpus))
+        .map(|(pool, gpus)| object(cluster, pool, gpus))
         .collect()
 }
 
-fn object(pool: &Pool, gpus: &PoolGpus) -> Object {
+/// The registry that images come from: NVIDIA's, or the user's in front of it.
+fn registry<'c>(cluster: &'c Checked<'_>) -> &'c str {
+    let mirror = cluster.written.mirror.images.as_ref();
+    mirror.map_or("nvcr.io", |registry| registry.trim_end_matches('/'))
+}
+
+fn object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> Object {
+    let registry = registry(cluster);
     let driver = driver(pool, gpus);
     let selector = pool.selector.iter();
     let selector: Map<String, Value> = selector
@@ -129,14 +138,14 @@ fn object(pool: &Pool, gpus: &PoolGpus) -> Object {
         "spec": {
             "default": false,
             "driverType": "gpu",
-            "repository": "nvcr.io/nvidia",
+            "repository": format!("{registry}/nvidia"),
             "image": "driver",
             "version": driver.version,
             "kernelModuleType": driver.modules,
             "nodeSelector": selector,
             "tolerations": lower::tolerations(pool),
             "manager": {
-                "repository": "nvcr.io/nvidia/cloud-native",
+                "repository": format!("{registry}/nvidia/cloud-native"),
                 "image": "k8s-driver-manager",
                 "version": "v0.12.0",
             },
@@ -151,7 +160,10 @@ fn object(pool: &Pool, gpus: &PoolGpus) -> Object {
     });
     let version = pool.driver_version.as_ref().map(|version| version.span);
     let own = [pool.driver.span, pool.os.span, gpus.chosen].into_iter();
-    let inputs = own.chain(version).chain(inputs::placement(pool));
+    let mirror = cluster.written.mirror.images.as_ref();
+    let mirror = mirror.map(|registry| registry.span);
+    let inputs = own.chain(version).chain(mirror);
+    let inputs = inputs.chain(inputs::placement(pool));
     let why = "no one driver suits all pools whose driver the GPU Operator installs";
     Object::new(COMPONENT, &object, Origin::fact(inputs, why, CHART.source))
 }

@@ -45,8 +45,8 @@ pub(crate) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
 /// The DaemonSets that the operator runs on a pool's nodes, as namespace and name. Their names are fixed, except for
 /// those of drivers that differ by pool.
 ///
-/// Source: NVIDIA/gpu-operator `assets/state-*/*_daemonset.yaml`, read 2026-11-21; the chart's own name for Node Feature
-/// Discovery's.
+/// Source: NVIDIA/gpu-operator `assets/state-*/*_daemonset.yaml`, read 2026-11-21; the chart's own name for Node
+/// Feature Discovery's.
 pub(crate) fn daemon_sets(cluster: &Checked<'_>, pool: &Pool) -> Vec<(String, String)> {
     let Some(operands) = Operands::of(cluster.cloud, pool) else {
         return Vec::new();
@@ -114,6 +114,7 @@ fn values(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
         "migManager": mig::values(cluster),
         "dcgmExporter": exporter::values(cluster),
         "nfd": {"enabled": !own_nfd},
+        "ccManager": {"enabled": false},
     });
     if !own_nfd {
         values[NODE_FEATURE_DISCOVERY.name] = json!({"worker": {"tolerations": tolerations}});

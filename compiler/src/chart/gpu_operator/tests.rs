@@ -75,6 +75,7 @@ fn who_does_what_is_said_on_every_switch() {
         "migManager": {"enabled": true},
         "dcgmExporter": {"enabled": false, "serviceMonitor": {"enabled": false}},
         "nfd": {"enabled": true},
+        "ccManager": {"enabled": false},
         "node-feature-discovery": {"worker": {"tolerations": tolerations}},
     });
     assert_eq!(values, wanted);
@@ -89,8 +90,8 @@ fn cards_of_different_branches_have_drivers_of_their_own() {
     let old = hosts("old", "v100-sxm2-16gb", &json!({}));
     let new = hosts("new", "h100-sxm5-80gb", &json!({}));
     let (values, drivers) = lab(&all(), &json!([old, new]));
-    let by_pool =
-        json!({"enabled": true, "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false}});
+    let by_pool = json!({"enabled": true, "version": "595.91.07",
+        "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false}});
     assert_eq!(values["driver"], by_pool);
     let spec = |index: usize, key: &str| drivers[index]["spec"][key].clone();
     assert_eq!(spec(0, "version"), "580.178.04");
