@@ -1,0 +1,88 @@
+//! What a tree's README says.
+
+use crate::node::Node;
+
+/// What the tree's README says.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct Summary {
+    /// The cloud and place, in words.
+    pub place: String,
+    /// The Kubernetes version.
+    pub kubernetes: String,
+    /// The pools.
+    pub pools: Vec<PoolSummary>,
+    /// How GPUs are watched, a sentence each; empty where they are not.
+    pub monitoring: Vec<String>,
+    /// What is to be known before it is applied, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A pool in words and numbers.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct PoolSummary {
+    /// Its name.
+    pub name: String,
+    /// Its machine, in words.
+    pub machine: String,
+    /// The family of its node image.
+    pub image: String,
+    /// Its GPUs, in words; empty without.
+    pub gpus: String,
+    /// How GPUs are shared, in words.
+    pub sharing: String,
+    /// Where the slices of a GPU lie, drawn.
+    pub layout: Vec<String>,
+    /// The fewest nodes.
+    pub min_nodes: u32,
+    /// The most nodes.
+    pub max_nodes: u32,
+    /// GPUs at the fewest nodes.
+    pub min_gpus: u64,
+    /// GPUs at the most nodes.
+    pub max_gpus: u64,
+    /// What it offers.
+    pub resources: Vec<ResourceSummary>,
+    /// What pods claim of it.
+    pub classes: Vec<ClassSummary>,
+    /// An example of a claim and of a pod that has it, each an object; nothing where pods claim nothing.
+    #[serde(skip)]
+    pub claim: Vec<Node>,
+    /// Its taints, as `key=value:Effect`.
+    pub taints: Vec<String>,
+    /// Who installs the driver, in words.
+    pub driver: String,
+    /// Who advertises the GPUs, in words.
+    pub plugin: String,
+}
+
+/// A DeviceClass in words and numbers.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct ClassSummary {
+    /// Its name.
+    pub name: String,
+    /// What a device of it is, in words.
+    pub device: String,
+    /// How many on a node.
+    pub per_node: u32,
+    /// How many at the fewest nodes.
+    pub min: u64,
+    /// How many at the most nodes.
+    pub max: u64,
+    /// What a quota calls them.
+    pub quota: String,
+    /// What a container may ask for instead of a claim; empty where Kubernetes makes none for it.
+    pub extended: String,
+}
+
+/// A resource in words and numbers.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct ResourceSummary {
+    /// Its name.
+    pub name: String,
+    /// How many on a node.
+    pub per_node: u32,
+    /// How many at the fewest nodes.
+    pub min: u64,
+    /// How many at the most nodes.
+    pub max: u64,
+}
