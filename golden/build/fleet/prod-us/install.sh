@@ -103,6 +103,8 @@ if [ -z "$dry_run" ]; then
   fi
 fi
 
+release cluster-autoscaler helm/cluster-autoscaler/values.yaml kube-system 9.59.0 \
+  cluster-autoscaler --repo https://kubernetes.github.io/autoscaler
 release efa-device-plugin-train helm/efa-device-plugin-train/values.yaml kube-system v0.5.30 \
   aws-efa-k8s-device-plugin --repo https://aws.github.io/eks-charts
 objects gpuc-runtime manifests/gpuc-runtime

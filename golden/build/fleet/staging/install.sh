@@ -86,7 +86,7 @@ kinds() {
 }
 
 if [ -z "$dry_run" ]; then
-  tools jq kubectl
+  tools jq kubectl helm
   if [ -n "$context" ]; then
     note 'context '"$context"' is taken for that of cluster staging: whose it is was not asked'
   else
@@ -103,4 +103,6 @@ if [ -z "$dry_run" ]; then
   fi
 fi
 
+release cluster-autoscaler helm/cluster-autoscaler/values.yaml kube-system 9.59.0 \
+  cluster-autoscaler --repo https://kubernetes.github.io/autoscaler
 objects gpuc-runtime manifests/gpuc-runtime

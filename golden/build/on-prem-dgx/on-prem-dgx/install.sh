@@ -85,7 +85,13 @@ kinds() {
   step=
 }
 
-tools jq kubectl
+tools jq kubectl helm
 [ -n "$context" ] || context=dgx-lab
 
 objects gpuc-runtime manifests/gpuc-runtime
+objects namespaces manifests/namespaces
+kinds kube-prometheus-stack 88.5.3 \
+  kube-prometheus-stack --repo https://prometheus-community.github.io/helm-charts
+release kube-prometheus-stack helm/kube-prometheus-stack/values.yaml monitoring 88.5.3 \
+  kube-prometheus-stack --repo https://prometheus-community.github.io/helm-charts
+objects monitoring manifests/monitoring

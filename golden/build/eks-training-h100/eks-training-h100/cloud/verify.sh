@@ -267,6 +267,7 @@ nodes train 4 'gpuc.dev/pool=train'
 allocatable train nvidia.com/gpu 8
 allocatable train vpc.amazonaws.com/efa 32
 daemon_set train gpuc-system gpuc-runtime-train
+daemon_set train dcgm-exporter-train dcgm-exporter-train
 daemon_set train kube-system efa-device-plugin-train
 pod train nvidia.com/gpu gpuc-verify-train-0 \
   '{"nodeSelector":{"gpuc.dev/pool":"train"},"tolerations":[{"effect":"NoSchedule","key":"gpuc.dev/dedicated-to","operator":"Equal","value":"research"},{"effect":"NoSchedule","key":"nvidia.com/gpu","operator":"Equal","value":"present"}]}'
