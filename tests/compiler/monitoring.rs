@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc::lower::monitoring::metrics::{Exporter, METRICS};
 use gpuc::lower::monitoring::series::SERIES;
-use gpuc::plan::Plan;
+use gpuc::plan::{Plan, Release};
 use promql_parser::label::MatchOp;
 use promql_parser::parser::{Expr, VectorSelector, parse};
 use serde_json::Value;
@@ -118,9 +118,19 @@ impl Exported {
             .releases
             .iter()
             .find(|it| it.name == format!("dcgm-exporter-{pool}"));
-        if let Some(release) = release {
-            let values = serde_json::to_value(&release.values).unwrap();
-            let lines = values["customMetrics"].as_str().unwrap().lines();
+        let values = |release: &Release| serde_json::to_value(&release.values).unwrap();
+        let mut operators = plan.releases.iter().filter(|release| {
+            release.chart.name == "gpu-operator" && release.pools.iter().any(|it| it == pool)
+        });
+        let list = match release {
+            Some(release) => Some(values(release)["customMetrics"].clone()),
+            None => operators
+                .next()
+                .map(|release| values(release)["dcgmExporter"]["config"]["data"].clone())
+                .filter(|list| !list.is_null()),
+        };
+        if let Some(list) = &list {
+            let lines = list.as_str().unwrap().lines();
             names.extend(lines.map(|line| line.split(',').next().unwrap().to_owned()));
         }
         let configuration = plan.objects.iter().find(|it| {
@@ -133,7 +143,7 @@ impl Exported {
             let measures = config["metrics"]["gpus"].as_bool().unwrap();
             assert_eq!(
                 measures,
-                release.is_none(),
+                list.is_none(),
                 "the GPUs of {pool} are measured once"
             );
             let of_runtime = METRICS

@@ -22,6 +22,7 @@ use gpuc_schema::config::{
 use gpuc_schema::gpu::GpuModel;
 
 use crate::check::{Checked, Rule};
+use crate::model::operator::DRIVER_DIR;
 use crate::model::{KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
@@ -77,7 +78,7 @@ pub trait Cloud: Sync {
     /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 values.yaml, the remark on `nvidiaDriverRoot`.
     fn driver_root(&self, pool: &Pool) -> Option<&'static str> {
         match pool.driver.value {
-            DriverOwner::Operator => Some("/run/nvidia/driver"),
+            DriverOwner::Operator => Some(DRIVER_DIR),
             _ => Some(self.os(pool.os.value)?.driver_root),
         }
     }

@@ -37,6 +37,10 @@ pub const DRIVER_DIR: &str = "/run/nvidia/driver";
 pub const RUNTIME_CLASS: &str = "nvidia";
 
 /// Which of the operator's parts run on the nodes of a pool, beside those that look whether all is well.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one switch for each part, as the operator has them"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operands {
     /// The driver.

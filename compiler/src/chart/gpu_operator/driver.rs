@@ -143,7 +143,7 @@ fn object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> Object {
             "version": driver.version,
             "kernelModuleType": driver.modules,
             "nodeSelector": selector,
-            "tolerations": lower::tolerations(pool),
+            "tolerations": lower::early_tolerations(pool),
             "manager": {
                 "repository": format!("{registry}/nvidia/cloud-native"),
                 "image": "k8s-driver-manager",

@@ -8,12 +8,13 @@ mod plugin;
 #[cfg(test)]
 mod tests;
 
+use k8s_openapi::api::core::v1::Toleration;
 use serde_json::{Value, json};
 
-use super::{Chart, Crds, NODE_FEATURE_DISCOVERY, PodSecurity, tolerations};
+use super::{Chart, Crds, NODE_FEATURE_DISCOVERY, PodSecurity};
 use crate::check::Checked;
 use crate::cloud::Injection;
-use crate::lower::inputs;
+use crate::lower::{self, inputs};
 use crate::model::{Operands, Pool};
 use crate::node::{Node, Origin};
 use crate::plan::{Object, Release};
@@ -99,7 +100,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
 }
 
 fn values(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
-    let tolerations = tolerations(pools.iter().map(|(pool, _)| *pool));
+    let tolerations = tolerations(pools);
     let own_nfd = cluster.written.charts.node_feature_discovery.is_some();
     let advertises = pools.iter().any(|(_, operands)| operands.plugin);
     let mut values = json!({
@@ -123,6 +124,19 @@ fn values(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
         values["hostPaths"] = json!({"driverInstallDir": folder});
     }
     values
+}
+
+/// What the operator's parts tolerate: each taint of their pools once. A driver must be there before gpuc-runtime cuts
+/// the GPUs, so the taint that waits for that is among them.
+fn tolerations(pools: &[(&Pool, Operands)]) -> Vec<Toleration> {
+    let mut all = Vec::new();
+    let pools = pools.iter().map(|(pool, _)| *pool);
+    for toleration in pools.flat_map(lower::early_tolerations) {
+        if !all.contains(&toleration) {
+            all.push(toleration);
+        }
+    }
+    all
 }
 
 /// Whether containers get their GPUs by CDI. Where the image brings the toolkit, with a container runtime that reads a

@@ -208,3 +208,29 @@ fn nobody_asks_the_operator_and_it_is_not_there() {
     let (values, _) = lab(&stack, &json!([hosts("a", "L4", &json!({}))]));
     assert_eq!(values, Value::Null);
 }
+
+#[test]
+fn the_driver_comes_before_gpuc_runtime_cuts() {
+    let place = json!({"aws": {"account": "123456789012", "region": "us-east-1", "cluster": {"create": {}}}});
+    let stack =
+        json!({"driver": "operator", "runtimeImage": "registry.example.com/gpuc-runtime:0.1.0"});
+    let layout = json!([{"layout": [{"profile": "1g.5gb", "count": 7}]}]);
+    let pools = json!([
+        {"name": "system", "machine": "m7i.xlarge", "nodes": {"count": 2}},
+        {"name": "cut", "machine": "p4d.24xlarge", "nodes": {"count": 1}, "os": {"family": "Ubuntu2404"},
+         "sharing": {"mig": {"strategy": "single", "perGpu": layout}}},
+    ]);
+    let cluster = cluster(&place, &stack, &pools);
+    let (values, _) = made(&place, &stack, &pools);
+    let taint = cluster.pools[1].startup_taint.as_ref();
+    let wanted: Vec<_> = taint
+        .map(|taint| json!({"key": taint.key, "operator": "Exists", "effect": "NoSchedule"}))
+        .into_iter()
+        .collect();
+    assert_eq!(wanted.len(), 1);
+    assert_eq!(values["daemonsets"]["tolerations"], json!(wanted));
+    assert_eq!(
+        values["node-feature-discovery"]["worker"]["tolerations"],
+        json!(wanted)
+    );
+}
