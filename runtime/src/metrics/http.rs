@@ -1,8 +1,8 @@
 //! The HTTP server: `/metrics`, `/healthz` and `/readyz`. Nothing that a client does keeps it from answering others.
 //!
 //! A connection carries one request, may take [`CONNECTION`] in all, and no more than [`CONNECTIONS`] are open; what
-//! comes beyond ends the oldest. A queue would keep the kubelet's probes behind clients that say nothing, and the kubelet
-//! would end the daemon for it.
+//! comes beyond ends the oldest. A queue would keep the kubelet's probes behind clients that say nothing, and the
+//! kubelet would end the daemon for it.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

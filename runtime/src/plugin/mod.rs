@@ -255,8 +255,8 @@ impl Set {
         again
     }
 
-    /// Whoever started the daemon in the wrong place learns from the log what it waits for. One that has nothing to offer
-    /// waits for nobody.
+    /// Whoever started the daemon in the wrong place learns from the log what it waits for. One that has nothing to
+    /// offer waits for nobody.
     fn say_what_is_missed(&mut self, folder: Folder) {
         let missed = match folder {
             _ if self.plugins.is_empty() => return,

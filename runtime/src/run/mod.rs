@@ -268,15 +268,12 @@ impl Daemon {
 
     /// Says what differs between the node and its configuration, where that is news.
     fn compare(&mut self) {
-        // Before the first reading, everything would.
-        if self.status.scans == 0 {
-            return;
-        }
         let differences = device::differences(&self.inventory, &self.config);
-        if differences != self.status.differences {
-            for difference in &differences {
-                warn!("{difference}");
-            }
+        // Before the first reading, everything would.
+        if self.status.scans > 0 && differences != self.status.differences {
+            differences
+                .iter()
+                .for_each(|difference| warn!("{difference}"));
             self.status.differences = differences;
         }
     }
