@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing_subscriber::filter::{LevelFilter, Targets};
 
 /// The device plugin for NVIDIA GPUs that gpuc deploys on every GPU node.
 #[derive(Debug, Parser)]
@@ -23,8 +24,14 @@ pub struct Cli {
     pub log_format: LogFormat,
 
     /// What is logged: error, warn, info, debug, trace, or a filter of several
-    #[arg(long, global = true, default_value = "info", env = "GPUC_LOG")]
-    pub log: String,
+    #[arg(
+        long,
+        global = true,
+        default_value = "info",
+        env = "GPUC_LOG",
+        value_parser = filter
+    )]
+    pub log: Targets,
 }
 
 /// What the program does.
@@ -58,7 +65,7 @@ pub struct NodeArgs {
     #[arg(long, value_name = "FILE", default_value = "/etc/gpuc/node.json")]
     pub config: PathBuf,
 
-    /// Makes GPUs up instead of asking a driver: h100x8, l4x4
+    /// Makes GPUs up instead of asking a driver: l4x4, h100x2:mig=3g.40gb,1g.10gb*3
     #[arg(long, value_name = "MACHINE")]
     pub fake: Option<String>,
 
@@ -149,4 +156,58 @@ pub enum InspectFormat {
     Table,
     /// JSON.
     Json,
+}
+
+/// What is logged. A word that is no level would be taken for the name of a module, and nothing would be logged at all.
+/// A variable that is empty is none.
+fn filter(words: &str) -> Result<Targets, String> {
+    let words = if words.trim().is_empty() {
+        "info"
+    } else {
+        words
+    };
+    for word in words.split(',') {
+        let level = word.rsplit_once('=').map_or(word, |(_, level)| level);
+        // An empty word would be read as `error`.
+        if level.is_empty() || level.parse::<LevelFilter>().is_err() {
+            return Err(format!(
+                "`{level}` is none of off, error, warn, info, debug and trace; a filter is \
+                 `info,gpuc_runtime::health=debug`"
+            ));
+        }
+    }
+    words
+        .parse::<Targets>()
+        .map_err(|error| format!("{error}; a filter is `info,gpuc_runtime::health=debug`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::filter::LevelFilter;
+
+    use super::*;
+
+    #[test]
+    fn words_that_would_log_nothing_are_refused() {
+        for words in [
+            "warning",
+            "gpuc_runtime",
+            "info,x=loud",
+            "info,",
+            "a=b=info",
+        ] {
+            let error = filter(words).expect_err(words);
+            assert!(
+                error.contains("`info,gpuc_runtime::health=debug`"),
+                "{error}"
+            );
+        }
+        for words in ["", " ", "info"] {
+            let targets = filter(words).expect(words);
+            assert_eq!(targets.default_level(), Some(LevelFilter::INFO), "{words}");
+        }
+        let targets = filter("warn,gpuc_runtime::health=debug").expect("a filter");
+        assert!(targets.would_enable("gpuc_runtime::health", &tracing::Level::DEBUG));
+        assert!(!targets.would_enable("gpuc_runtime::run", &tracing::Level::INFO));
+    }
 }

@@ -227,6 +227,24 @@ async fn a_request_that_does_not_end_is_given_up() {
     }
 }
 
+/// The kubelet's probe waits a second. Clients that may be silent for a minute are no reason to end the daemon.
+#[tokio::test]
+async fn a_probe_does_not_wait_for_silent_clients() {
+    let (address, _) = server_with(Limits {
+        header: Duration::from_mins(1),
+        connection: Duration::from_mins(1),
+        connections: 8,
+    })
+    .await;
+    let mut silent = Vec::new();
+    for _ in 0..40 {
+        silent.push(TcpStream::connect(address).await.expect("it listens"));
+    }
+    let served = timeout(PATIENCE, get(address, "/healthz")).await;
+    assert_eq!(served.expect("it does not wait").0, 200);
+    drop(silent);
+}
+
 /// Eight at a time, and each at most half a second without a request.
 #[tokio::test]
 async fn many_silent_clients_do_not_keep_others_away() {

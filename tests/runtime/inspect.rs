@@ -71,6 +71,50 @@ fn what_is_not_well_is_no_good_end() {
 }
 
 #[test]
+fn a_command_line_that_cannot_be_meant_is_said_how_to_mend() {
+    let node = Node::new(
+        Path::new("/nonexistent"),
+        &NodeSharing::Exclusive,
+        &json!({}),
+    );
+    let ended = node.run(&["inspect", "--fake=l4", "--log=warning"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.log);
+    assert!(
+        ended.log.contains("`warning` is none of off, error, warn"),
+        "{}",
+        ended.log
+    );
+    let nowhere = node.folder().join("nowhere.json");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gpuc-runtime"));
+    command
+        .args(["inspect", "--fake=l4", "--config"])
+        .arg(nowhere);
+    let ended: crate::command::Ended = command.output().unwrap().into();
+    assert_eq!(ended.code, Some(1), "{}", ended.log);
+    let says = "is not there: name the node's configuration with --config";
+    assert!(ended.log.contains(says), "{}", ended.log);
+}
+
+/// Two GPUs of one name would be one to the kubelet, and a container would get either.
+#[test]
+fn a_name_that_two_gpus_have_is_the_firsts() {
+    let driver = FakeDriver::new(
+        "gpus = 4\ngpu.model = h100-sxm5-80gb\ngpu.0.uuid = GPU-same\ngpu.2.uuid = GPU-same\ngpu.3.uuid = ",
+    );
+    let resources = json!({"nvidia.com/gpu": 4});
+    let node = Node::new(driver.root(), &NodeSharing::Exclusive, &resources);
+    let ended = node.run(&["inspect"]);
+    assert_eq!(ended.code, Some(3));
+    for says in [
+        "nvidia.com/gpu  4        2        4",
+        "gpu-2-silent: it does not answer: GPU 2: the driver gives it the UUID of GPU 0, GPU-same",
+        "gpu-3-silent: it does not answer: GPU 3: the driver gives it no UUID",
+    ] {
+        assert!(ended.out.contains(says), "{}", ended.out);
+    }
+}
+
+#[test]
 fn a_resource_of_another_size_is_no_good_end() {
     let nowhere = Path::new("/nonexistent");
     let resources = json!({"nvidia.com/gpu": 16});

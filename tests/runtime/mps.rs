@@ -187,6 +187,17 @@ fn a_node_that_is_not_shared_so_says_it() {
     assert_eq!(driver.all_calls(), 0);
 }
 
+/// The GPUs of the driver are not those that were asked for.
+#[test]
+fn made_up_gpus_are_refused_before_any_real_one_is_touched() {
+    let driver = driver();
+    let shared = Shared::new(&driver, 2, true);
+    let ended = shared.node.run(&["mps", "--fake", "l4x2"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.log);
+    assert!(ended.log.contains("leave --fake out"), "{}", ended.log);
+    assert_eq!(driver.all_calls(), 0);
+}
+
 #[test]
 fn too_many_clients_are_refused_before_any_gpu_is_touched() {
     let driver = driver();

@@ -6,18 +6,17 @@ mod mps;
 mod serve;
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use gpuc_runtime::args::{Cli, Command, LogFormat, MigCommand, NodeArgs};
-use gpuc_runtime::config::{self, NodeConfig};
+use gpuc_runtime::config::{self, ConfigError, NodeConfig};
 use gpuc_runtime::host::Roots;
 use gpuc_runtime::nvml::Real;
 use gpuc_runtime::nvml::fake::Fake;
-use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
@@ -32,9 +31,7 @@ pub(crate) enum End {
 /// Runs the command on the command line.
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
-    if let Err(error) = log(&cli) {
-        return failed(&error);
-    }
+    log(&cli);
     end_on_panic();
     let end = match &cli.command {
         Command::Serve(args) => serve::run(args),
@@ -57,19 +54,17 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn log(cli: &Cli) -> Result<()> {
-    let wanted: Targets = cli.log.parse().context("--log cannot be read")?;
+fn log(cli: &Cli) {
     let lines = fmt::layer()
         .with_writer(std::io::stderr)
         // A log that cannot be written would be reported on the same standard error, by a panic.
         .log_internal_errors(false)
         .with_ansi(std::env::var_os("NO_COLOR").is_none() && is_terminal());
-    let registry = tracing_subscriber::registry().with(wanted);
+    let registry = tracing_subscriber::registry().with(cli.log.clone());
     match cli.log_format {
         LogFormat::Text => registry.with(lines).init(),
         LogFormat::Json => registry.with(lines.json()).init(),
     }
-    Ok(())
 }
 
 fn is_terminal() -> bool {
@@ -87,7 +82,13 @@ fn end_on_panic() {
 
 /// The configuration that a command is given.
 fn configuration(args: &NodeArgs) -> Result<NodeConfig> {
-    config::load(&args.config).with_context(|| args.config.display().to_string())
+    let file = args.config.display();
+    match config::load(&args.config) {
+        Err(ConfigError::Unreadable(error)) if error.kind() == ErrorKind::NotFound => {
+            bail!("{file} is not there: name the node's configuration with --config")
+        }
+        read => read.with_context(|| file.to_string()),
+    }
 }
 
 /// Where a command looks for files. The driver is where the configuration says.

@@ -30,6 +30,9 @@ const LIBRARY_FOLDERS: &[&str] = &[
 /// Runs the control daemon until a signal says to leave. Every GPU is in exclusive-process mode meanwhile: only the
 /// daemon's server may open it, so that no client gets past its limits.
 pub(crate) fn run(args: &NodeArgs) -> Result<End> {
+    if args.fake.is_some() {
+        bail!("GPUs that are made up cannot be shared by MPS: leave --fake out");
+    }
     let config = configuration(args)?;
     let NodeSharing::Mps {
         replicas,

@@ -8,6 +8,7 @@ use std::{fmt, fs, io};
 
 pub use gpuc_schema::node_config::NodeConfig;
 use gpuc_schema::node_config::{API_VERSION, KIND};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 pub use watch::watch;
 
@@ -47,8 +48,9 @@ pub fn read(path: &Path) -> Result<String, ConfigError> {
     fs::read_to_string(path).map_err(ConfigError::Unreadable)
 }
 
-/// What tells one configuration from another: the beginning of its SHA-256.
-pub fn digest(text: &str) -> String {
+/// What tells one configuration from another: the beginning of the SHA-256 of what it says, however it is laid out.
+pub fn digest(config: &NodeConfig) -> String {
+    let text = serde_json::to_string(config).unwrap_or_default();
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(8).fold(String::new(), |mut text, byte| {
         text += &format!("{byte:02x}");
@@ -56,13 +58,22 @@ pub fn digest(text: &str) -> String {
     })
 }
 
-/// Reads a configuration.
+/// What every version of the format begins with.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Header {
+    api_version: String,
+    kind: String,
+}
+
+/// Reads a configuration. Its version is looked at first: keys of a newer one are not what is wrong with it.
 pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
-    let config: NodeConfig = serde_json::from_str(text).map_err(ConfigError::Malformed)?;
-    if config.api_version != API_VERSION || config.kind != KIND {
-        let found = format!("{} {}", config.api_version, config.kind);
-        return Err(ConfigError::Unknown(found));
+    if let Ok(Header { api_version, kind }) = serde_json::from_str(text)
+        && (api_version != API_VERSION || kind != KIND)
+    {
+        return Err(ConfigError::Unknown(format!("{api_version} {kind}")));
     }
+    let config: NodeConfig = serde_json::from_str(text).map_err(ConfigError::Malformed)?;
     match possible::impossible(&config) {
         Some(what) => Err(ConfigError::Impossible(what)),
         None => Ok(config),
@@ -103,5 +114,11 @@ mod tests {
             parse(&unknown_version),
             Err(ConfigError::Unknown(_))
         ));
+        let newer = unknown_version.replace("\"pool\"", "\"newKey\": 1, \"pool\"");
+        let error = parse(&newer).expect_err("it is of another version");
+        assert_eq!(
+            error.to_string(),
+            "is node.gpuc.dev/v2 NodeConfig, not node.gpuc.dev/v1alpha1 NodeConfig"
+        );
     }
 }

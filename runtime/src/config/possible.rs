@@ -1,5 +1,7 @@
 //! Values that nobody can mean. The compiler writes none of them; somebody who edits the ConfigMap may.
 
+use std::collections::BTreeSet;
+
 use gpuc_schema::node_config::{DeviceInjection, LabelOutput, NodeConfig, NodeSharing};
 
 /// The most shares of a GPU: five times what the compiler allows. The kubelet reads lists of 4 MiB at most (gRPC's
@@ -19,10 +21,32 @@ pub(super) fn impossible(config: &NodeConfig) -> Option<String> {
     if config.metrics.port == 0 {
         return Some("`metrics.port` is 0, which nobody could find".to_owned());
     }
-    let relative = paths(config)
-        .into_iter()
-        .find(|(_, path)| !path.starts_with('/'));
-    relative.map(|(key, path)| format!("`{key}` is `{path}`, and has to begin with `/`"))
+    if let Some(what) = impossible_slices(&config.sharing) {
+        return Some(what);
+    }
+    paths(config).into_iter().find_map(|(key, path)| {
+        if !path.starts_with('/') {
+            return Some(format!("`{key}` is `{path}`, and has to begin with `/`"));
+        }
+        // No system has such a file.
+        let has_nul = path.contains('\0');
+        has_nul.then(|| format!("`{key}` has a character NUL, which no path can have"))
+    })
+}
+
+/// What is impossible about slices. A strategy that nobody knows would be taken for `mixed`.
+fn impossible_slices(sharing: &NodeSharing) -> Option<String> {
+    let NodeSharing::Mig { strategy, gpus, .. } = sharing else {
+        return None;
+    };
+    if !["single", "mixed"].contains(&strategy.as_str()) {
+        return Some(format!(
+            "`sharing.mig.strategy` is `{strategy}`, and can be `single` or `mixed`"
+        ));
+    }
+    let mut seen = BTreeSet::new();
+    let twice = gpus.iter().find(|gpu| !seen.insert(gpu.index))?;
+    Some(format!("`sharing.mig.gpus` has GPU {} twice", twice.index))
 }
 
 /// All paths, with their keys.
@@ -59,6 +83,8 @@ mod tests {
     use super::super::parse;
     use super::super::tests::CONFIG;
 
+    const TIME_SLICING: &str = r#"{"timeSlicing": {"replicas": 4, "rename": false}}"#;
+
     #[test]
     fn what_nobody_can_mean_is_refused() {
         for (one, other, says) in [
@@ -83,6 +109,22 @@ mod tests {
                 "\"pool\"",
                 "\"labels\": {\"featureFile\": {\"path\": \"../gfd\"}}, \"pool\"",
                 "`labels.featureFile.path` is `../gfd`",
+            ),
+            (
+                "/driver-root",
+                "/driver\\u0000root",
+                "`driver.containerRoot` has a character NUL",
+            ),
+            (
+                TIME_SLICING,
+                r#"{"mig": {"strategy": "mixd", "apply": false, "gpus": []}}"#,
+                "`sharing.mig.strategy` is `mixd`, and can be `single` or `mixed`",
+            ),
+            (
+                TIME_SLICING,
+                r#"{"mig": {"strategy": "single", "apply": false, "gpus": [
+                    {"index": 3, "slices": []}, {"index": 3, "slices": []}]}}"#,
+                "`sharing.mig.gpus` has GPU 3 twice",
             ),
         ] {
             let text = CONFIG.replace(one, other);

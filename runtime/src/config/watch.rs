@@ -1,5 +1,6 @@
 //! Notices that the configuration has other contents.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,18 +13,18 @@ use super::{ConfigError, NodeConfig, parse, read};
 /// How long a folder has to be quiet before the file is read: the kubelet replaces a ConfigMap in several steps.
 const SETTLED: Duration = Duration::from_millis(50);
 
-/// How long to wait for a folder that is not there.
+/// How long to wait for a folder that is not there, or before a file that could not be read is tried again.
 const AWAY: Duration = Duration::from_secs(5);
 
 /// Tells of each new content of the file, starting from `known`. It goes by what the file says: a link that points
 /// elsewhere to the same text is no change, and a text that changed behind the same link is one. A file that goes away
-/// is no new content either: what was wanted last is still wanted.
+/// is no new content either: what was wanted last is still wanted. One that is there and cannot be read is told once.
 pub async fn watch(
     path: PathBuf,
     known: String,
     changes: UnboundedSender<Result<NodeConfig, ConfigError>>,
 ) {
-    let mut known = known;
+    let mut known = Ok(known);
     loop {
         let Some(mut events) = subscribe(&path) else {
             tokio::time::sleep(AWAY).await;
@@ -35,31 +36,59 @@ pub async fn watch(
             {
                 return;
             }
-            let more = events.next().await;
+            let next = events.next();
+            let more = match &known {
+                Ok(_) => next.await,
+                // What keeps it from being read may end without a word: permissions, descriptors.
+                Err(_) => match tokio::time::timeout(AWAY, next).await {
+                    Ok(more) => more,
+                    Err(_) => continue,
+                },
+            };
             if !matches!(more, Some(Ok(_))) {
                 break;
             }
             let quiet = async { while let Some(Ok(_)) = events.next().await {} };
             // Either more comes, and the file is looked at once for all, or nothing does.
             let _ = tokio::time::timeout(SETTLED, quiet).await;
-            if !path.parent().is_some_and(Path::exists) {
+            if !folder(&path).is_some_and(Path::exists) {
                 break;
             }
         }
     }
 }
 
-/// What is new about the file, if anything is.
-fn changed(path: &Path, known: &mut String) -> Option<Result<NodeConfig, ConfigError>> {
-    match read(path) {
-        Ok(text) if text == *known => None,
-        Ok(text) => {
-            let parsed = parse(&text);
-            *known = text;
-            Some(parsed)
+/// What is new about the file, if anything is. What is known is its text, or why it cannot be read.
+fn changed(
+    path: &Path,
+    known: &mut Result<String, io::ErrorKind>,
+) -> Option<Result<NodeConfig, ConfigError>> {
+    let found = match read(path) {
+        Err(ConfigError::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
+            return None;
         }
-        Err(_) => None,
+        Err(ConfigError::Unreadable(error)) => Err(error),
+        Err(error) => return Some(Err(error)),
+        Ok(text) => Ok(text),
+    };
+    let next = found.as_ref().map(Clone::clone).map_err(io::Error::kind);
+    if next == *known {
+        return None;
     }
+    *known = next;
+    Some(match found {
+        Ok(text) => parse(&text),
+        Err(error) => Err(ConfigError::Unreadable(error)),
+    })
+}
+
+/// The file's folder. That of a bare name is the one in which the process is.
+fn folder(path: &Path) -> Option<&Path> {
+    let folder = path.parent()?;
+    if folder.as_os_str().is_empty() {
+        return Some(Path::new("."));
+    }
+    Some(folder)
 }
 
 /// Everything that happens in the file's folder: a ConfigMap's file is a link through a link, and only the latter
@@ -71,7 +100,7 @@ fn subscribe(path: &Path) -> Option<inotify::EventStream<[u8; 1024]>> {
         | WatchMask::CLOSE_WRITE
         | WatchMask::DELETE
         | WatchMask::DELETE_SELF;
-    inotify.watches().add(path.parent()?, mask).ok()?;
+    inotify.watches().add(folder(path)?, mask).ok()?;
     inotify.into_event_stream([0; 1024]).ok()
 }
 
@@ -130,6 +159,29 @@ mod tests {
         ));
 
         publish(folder.path(), "..5", CONFIG);
+        assert_eq!(next(&mut changes).await.unwrap().cluster, "demo");
+        watching.abort();
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_read_is_told_once_and_one_that_is_gone_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("node.json");
+        fs::write(&path, CONFIG).unwrap();
+        let (sender, mut changes) = unbounded_channel();
+        let watching = tokio::spawn(watch(path.clone(), CONFIG.to_owned(), sender));
+        tokio::time::sleep(SETTLED).await;
+
+        fs::write(&path, b"\xff\xfe").unwrap();
+        let error = next(&mut changes).await.unwrap_err();
+        assert!(matches!(error, ConfigError::Unreadable(_)), "{error}");
+        fs::write(folder.path().join("beside"), "").unwrap();
+        fs::remove_file(&path).unwrap();
+        tokio::time::sleep(SETTLED * 4).await;
+        assert!(changes.try_recv().is_err(), "it is told once");
+
+        // What was wanted last is in order again.
+        fs::write(&path, CONFIG).unwrap();
         assert_eq!(next(&mut changes).await.unwrap().cluster, "demo");
         watching.abort();
     }

@@ -1,11 +1,11 @@
 //! Finds the GPUs of a node, each by itself: what is wrong with one keeps none of the others from serving.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::{Gpu, Inventory, Topology};
 use crate::host::Roots;
-use crate::nvml::{GpuInfo, Nvml, NvmlError};
+use crate::nvml::{GpuInfo, Nvml, NvmlError, NvmlErrorKind};
 
 /// Cards that drive the screen of a DGX Station and do no other work (NVIDIA/k8s-device-plugin@1b826acc passes them
 /// over as well).
@@ -20,8 +20,12 @@ pub fn discover(
     previous: Option<&Inventory>,
 ) -> Result<Inventory, NvmlError> {
     let driver = nvml.driver()?;
+    let mut names = BTreeMap::new();
     let answers: Vec<_> = (0..nvml.gpu_count()?)
-        .map(|index| (index, nvml.gpu(index)))
+        .map(|index| {
+            let answer = nvml.gpu(index);
+            (index, answer.and_then(|info| named(info, &mut names)))
+        })
         .collect();
     let answering: BTreeSet<&str> = answers
         .iter()
@@ -48,6 +52,25 @@ pub fn discover(
         gpus,
         topology,
     })
+}
+
+/// A GPU that can be told from those before it. The kubelet takes two devices of one name for one, and a container that
+/// asks for a name that two have gets either.
+fn named(info: GpuInfo, names: &mut BTreeMap<String, u32>) -> Result<GpuInfo, NvmlError> {
+    let index = info.index;
+    let nameless = |why: String| NvmlError {
+        kind: NvmlErrorKind::Other,
+        message: format!("GPU {index}: {why}"),
+    };
+    if info.uuid.is_empty() {
+        return Err(nameless("the driver gives it no UUID".to_owned()));
+    }
+    if let Some(other) = names.get(&info.uuid) {
+        let why = format!("the driver gives it the UUID of GPU {other}, {}", info.uuid);
+        return Err(nameless(why));
+    }
+    names.insert(info.uuid.clone(), index);
+    Ok(info)
 }
 
 /// What the GPU of this index was. A driver that was loaded anew may have given the index to another GPU: one that
@@ -96,7 +119,6 @@ fn topology(nvml: &dyn Nvml, gpus: &[Gpu], previous: Option<&Inventory>) -> Topo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nvml::NvmlErrorKind;
     use crate::nvml::fake::Fake;
 
     struct Node {

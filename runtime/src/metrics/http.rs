@@ -1,8 +1,10 @@
 //! The HTTP server: `/metrics`, `/healthz` and `/readyz`. Nothing that a client does keeps it from answering others.
 //!
 //! A connection carries one request, may take [`CONNECTION`] in all, and no more than [`CONNECTIONS`] are open; what
-//! comes beyond waits in the kernel's queue.
+//! comes beyond ends the oldest. A queue would keep the kubelet's probes behind clients that say nothing, and the
+//! kubelet would end the daemon for it.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::{Exporter, Later};
@@ -79,17 +81,20 @@ pub async fn serve(
     vitals: Arc<dyn Vitals>,
     limits: Limits,
 ) -> Infallible {
-    let room = Arc::new(Semaphore::new(limits.connections));
+    // The oldest first.
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
-        let seat = Arc::clone(&room).acquire_owned().await;
-        let seat = seat.expect("nobody closes the semaphore");
         match listener.accept().await {
             Ok((stream, _)) => {
                 let served = converse(stream, Arc::clone(&exporter), Arc::clone(&vitals), limits);
-                tokio::spawn(async move {
-                    served.await;
-                    drop(seat);
-                });
+                open.retain(|connection| !connection.is_finished());
+                if open.len() >= limits.connections
+                    && let Some(oldest) = open.pop_front()
+                {
+                    tracing::debug!("the oldest connection ends: there are too many");
+                    oldest.abort();
+                }
+                open.push_back(tokio::spawn(served).abort_handle());
             }
             // The client has gone, or the process is out of descriptors: others may be served in a moment.
             Err(error) => {

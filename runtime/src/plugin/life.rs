@@ -58,6 +58,8 @@ pub(super) struct Plugin {
     endpoint: String,
     folder: PathBuf,
     place: Place,
+    /// Why its socket could not be made when that was last tried.
+    trouble: Option<String>,
     connections: mpsc::Sender<io::Result<UnixStream>>,
     listeners: watch::Receiver<usize>,
     ending: watch::Sender<Ending>,
@@ -140,6 +142,7 @@ impl Plugin {
             endpoint: file_name(resource),
             folder: setup.folder.clone(),
             place: Place::Nowhere,
+            trouble: None,
             connections,
             listeners,
             ending,
@@ -225,6 +228,10 @@ impl Plugin {
         }
         match Socket::bind(path.clone(), self.connections.clone()) {
             Ok(socket) => {
+                if self.trouble.take().is_some() || matches!(self.place, Place::Taken) {
+                    let path = path.display();
+                    tracing::info!(resource = self.resource, "listening on {path} again");
+                }
                 self.place = Place::At(socket);
                 self.tell(PluginEvent::Bound {
                     resource: self.resource.clone(),
@@ -233,10 +240,15 @@ impl Plugin {
             }
             Err(error) => {
                 let why = format!("{}: {error}", path.display());
-                tracing::warn!(
-                    resource = self.resource,
-                    "cannot listen on {why}; trying again"
-                );
+                if self.trouble.as_ref() == Some(&why) {
+                    tracing::debug!(resource = self.resource, "still cannot listen on {why}");
+                } else {
+                    tracing::warn!(
+                        resource = self.resource,
+                        "cannot listen on {why}; trying again"
+                    );
+                    self.trouble = Some(why.clone());
+                }
                 self.place = Place::Nowhere;
                 self.tell(PluginEvent::NotBound {
                     resource: self.resource.clone(),

@@ -30,7 +30,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::allocate::Grant;
 use crate::device::Offer;
-use crate::kubelet::watch::FolderWatch;
+use crate::kubelet::SOCKET;
+use crate::kubelet::watch::{Folder, FolderWatch};
 use crate::state::State;
 
 pub use server::{HEALTHY, UNHEALTHY, list};
@@ -158,6 +159,7 @@ impl Plugins {
             news_sender,
             plugins: BTreeMap::new(),
             made: 0,
+            missed: None,
         };
         let task = tokio::spawn(set.run(stopped));
         Self { stop, task }
@@ -183,6 +185,15 @@ struct Set {
     plugins: BTreeMap<String, Plugin>,
     /// How many plugins were ever made: tells those of one resource apart.
     made: u64,
+    /// What was last said to be waited for.
+    missed: Option<Missed>,
+}
+
+/// What of the kubelet is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missed {
+    Folder,
+    Socket,
 }
 
 impl Set {
@@ -235,12 +246,38 @@ impl Set {
                 self.plugins.insert(offer.resource.clone(), plugin);
             }
         }
+        self.say_what_is_missed(folder);
         let mut again: Option<Instant> = None;
         for plugin in self.plugins.values_mut() {
             let wanted = plugin.settle(folder).await;
             again = [again, wanted].into_iter().flatten().min();
         }
         again
+    }
+
+    /// Whoever started the daemon in the wrong place learns from the log what it waits for. One that has nothing to
+    /// offer waits for nobody.
+    fn say_what_is_missed(&mut self, folder: Folder) {
+        let missed = match folder {
+            _ if self.plugins.is_empty() => return,
+            Folder { present: false, .. } => Some(Missed::Folder),
+            Folder { kubelet: None, .. } => Some(Missed::Socket),
+            Folder { .. } => None,
+        };
+        if missed == self.missed {
+            return;
+        }
+        self.missed = missed;
+        let folder = self.setup.folder.display();
+        match missed {
+            Some(Missed::Folder) => {
+                tracing::warn!("waiting for the kubelet: there is no folder {folder}");
+            }
+            Some(Missed::Socket) => {
+                tracing::info!("waiting for the kubelet: there is no {SOCKET} in {folder}");
+            }
+            None => {}
+        }
     }
 
     /// Plugins that are closed by now have no news any more.

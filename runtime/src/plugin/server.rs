@@ -31,6 +31,11 @@ pub const UNHEALTHY: &str = "Unhealthy";
 /// must not make it too long for either.
 const LONGEST_MESSAGE: usize = 1024;
 
+/// The most containers that one request may ask for. The kubelet asks for one at a time (`endpointImpl.allocate` in
+/// kubernetes/kubernetes pkg/kubelet/cm/devicemanager/endpoint.go); hundreds of thousands that say nothing fit into one
+/// request, and nobody else would be answered for minutes.
+const MOST_CONTAINERS: usize = 64;
+
 /// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -107,7 +112,9 @@ impl DevicePlugin for Service {
     ) -> Result<Response<PreferredAllocationResponse>, Status> {
         let state = self.state();
         let offer = self.offer(&state)?;
-        let requests = request.into_inner().container_requests.into_iter();
+        let requests = request.into_inner().container_requests;
+        at_most(requests.len())?;
+        let requests = requests.into_iter();
         let container_responses = requests
             .map(|request| ContainerPreferredAllocationResponse {
                 device_i_ds: self.answers.preferred(
@@ -163,6 +170,7 @@ impl Service {
     fn grant(&self, request: &AllocateRequest) -> Result<AllocateResponse, Status> {
         let state = self.state();
         let offer = self.offer(&state)?;
+        at_most(request.container_requests.len())?;
         let requests = request.container_requests.iter();
         let container_responses = requests
             .map(|request| self.answers.allocate(&state, offer, &request.devices_ids))
@@ -172,6 +180,16 @@ impl Service {
             container_responses,
         })
     }
+}
+
+/// Whether so many containers are not too many.
+fn at_most(containers: usize) -> Result<(), Status> {
+    if containers <= MOST_CONTAINERS {
+        return Ok(());
+    }
+    Err(Status::invalid_argument(format!(
+        "{containers} containers in one request, and {MOST_CONTAINERS} at most are answered"
+    )))
 }
 
 fn in_the_kubelets_words(grant: Grant) -> ContainerAllocateResponse {

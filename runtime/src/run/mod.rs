@@ -253,13 +253,7 @@ impl Daemon {
         let reaction = self
             .health
             .apply(&self.inventory, &HealthEvent::Scanned, now);
-        let differences = device::differences(&self.inventory, &self.config);
-        if differences != self.status.differences {
-            for difference in &differences {
-                warn!("{difference}");
-            }
-            self.status.differences = differences;
-        }
+        self.compare();
         self.tell_status();
         if is_news {
             info!(gpus = self.inventory.gpus.len(), "the GPUs were read");
@@ -269,6 +263,18 @@ impl Daemon {
         self.follow(reaction);
         for report in std::mem::take(&mut self.early) {
             self.watched(report);
+        }
+    }
+
+    /// Says what differs between the node and its configuration, where that is news.
+    fn compare(&mut self) {
+        let differences = device::differences(&self.inventory, &self.config);
+        // Before the first reading, everything would.
+        if self.status.scans > 0 && differences != self.status.differences {
+            differences
+                .iter()
+                .for_each(|difference| warn!("{difference}"));
+            self.status.differences = differences;
         }
     }
 
@@ -307,11 +313,10 @@ impl Daemon {
         }
         let watched = self.health.policy().watches();
         self.health.set_policy(policy(&config, &self.words));
-        let digest = config::digest(&serde_json::to_string(&config).unwrap_or_default());
-        self.outlets.metrics.config_loaded(&digest);
+        self.outlets.metrics.config_loaded(&config::digest(&config));
         self.config = Arc::new(config);
         self.status.config_trouble = None;
-        self.status.differences = device::differences(&self.inventory, &self.config);
+        self.compare();
         self.tell_status();
         if self.health.policy().watches() != watched {
             self.watch_driver();

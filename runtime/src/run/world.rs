@@ -60,7 +60,7 @@ pub async fn serve(settings: Settings) -> Result<()> {
     let (status_sender, status) = watch::channel(Status::default());
     let (change_sender, changes) = mpsc::unbounded_channel();
     let metrics = Plugin::default();
-    metrics.config_loaded(&config::digest(&text));
+    metrics.config_loaded(&config::digest(&first));
     let driver = Late::default();
 
     signals(&events)?;

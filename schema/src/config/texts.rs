@@ -312,14 +312,21 @@ mod tests {
                 {"name": "@w3", "deployment": {"image": "@i3"}}],
             "notebooks": {"jupyterHub": {"profiles": [
                 {"name": "@n", "pool": "@np", "profile": "@nprof"}]}},
-            "gitops": {"flux": {"repository": "@repo", "branch": "@branch", "path": "@path"}},
+            "storage": {"default": "@sd", "classes": [
+                {"name": "@s1", "volumes": {"disk": {"type": "@st"}}},
+                {"name": "@s2", "volumes": {"files": {"type": "@sf", "id": "@si"}}}]},
+            "charts": {"kueue": {"values": {"@ck": ["@cv", {"@cn": "@cw"}]}}},
+            "mirror": {"images": "@mi", "charts": "@mc"},
+            "digests": {"@dk": "@dd"},
+            "gitops": {"flux": {"repository": "@repo", "branch": "@branch", "path": "@path",
+                "secret": "@fs", "namespace": "@fn"}},
         });
         let mut expected = Vec::new();
         marked(&vary, &mut expected);
         let config: GpuCluster = serde_json::from_value(vary).expect("a configuration");
         let mut found: Vec<_> = texts(&config)
             .iter()
-            .map(|text| text.written.value.clone())
+            .map(|text| text.written.to_owned())
             .filter(|text| !text.is_empty())
             .collect();
         expected.sort();

@@ -59,6 +59,57 @@ async fn a_bad_configuration_is_kept_out_and_a_good_one_is_taken() {
     );
 }
 
+/// Whoever tries the program names a file beside him.
+#[tokio::test]
+async fn a_bare_file_name_is_watched_too() {
+    let mut node = Node::new(H100);
+    node.config_file = "node.json".into();
+    node.meet().await;
+    node.config["sharing"] = shares(4);
+    node.configure();
+    node.offers(GPU, 32, 32).await;
+}
+
+/// The hash tells what is in use, not when it came or how it is laid out.
+#[tokio::test]
+async fn a_configuration_has_one_hash() {
+    async fn hash(node: &Node) -> String {
+        let (_, page) = node.get("/metrics").await.unwrap();
+        let mut lines = page.lines();
+        let line = lines.find(|line| line.starts_with("gpuc_config_hash{"));
+        line.expect("it has a hash").to_owned()
+    }
+    let node = Node::running(H100).await;
+    let first = hash(&node).await;
+    node.configure_with(&serde_json::to_string_pretty(&node.config).unwrap());
+    node.says("the configuration changed").await;
+    settle().await;
+    assert_eq!(hash(&node).await, first);
+    let mut other = node.config.clone();
+    other["pool"] = json!("other");
+    node.configure_with(&other.to_string());
+    node.says("pool=\"other\"").await;
+    settle().await;
+    assert_ne!(hash(&node).await, first);
+}
+
+#[tokio::test]
+async fn what_differs_from_a_new_configuration_is_said() {
+    let mut node = Node::running(H100).await;
+    node.config["expected"]["count"] = json!(9);
+    node.configure();
+    node.says("8 GPUs instead of 9").await;
+}
+
+/// A file that cannot be read is refused as any other that cannot be used.
+#[tokio::test]
+async fn a_configuration_that_cannot_be_read_is_said() {
+    let node = Node::running(H100).await;
+    fs::write(node.path("etc/node.json"), b"\xff\xfe").unwrap();
+    node.says("the last good one stays: cannot be read").await;
+    node.is_ready().await;
+}
+
 /// A good text that comes back after a bad one is the one in use: nothing is wrong any more.
 #[tokio::test]
 async fn going_back_to_the_configuration_in_use_ends_the_trouble() {

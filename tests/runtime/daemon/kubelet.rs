@@ -2,6 +2,10 @@
 
 use std::fs;
 
+use gpuc_runtime::kubelet::api::v1beta1::{
+    AllocateRequest, ContainerAllocateRequest, ContainerPreferredAllocationRequest,
+    PreferredAllocationRequest,
+};
 use serde_json::{Value, json};
 
 use super::{GPU, H100, Node, settle};
@@ -136,4 +140,44 @@ async fn a_spec_that_is_taken_away_is_written_again() {
     fs::remove_file(&file).unwrap();
     node.signal("HUP");
     node.until("the spec", |_| file.exists()).await;
+}
+
+/// A request of a megabyte can name hundreds of thousands of containers that want nothing.
+#[tokio::test]
+async fn a_request_for_more_containers_than_anybody_starts_keeps_nobody_waiting() {
+    let node = Node::running(H100).await;
+    let mut plugin = node.kubelet.plugin(GPU).await;
+    let container_requests = vec![ContainerPreferredAllocationRequest::default(); 65];
+    let request = PreferredAllocationRequest { container_requests };
+    let refused = plugin.get_preferred_allocation(request).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::InvalidArgument, "{refused}");
+    let one = ContainerAllocateRequest {
+        devices_ids: vec!["GPU-1".to_owned()],
+    };
+    let container_requests = vec![one; 65];
+    let request = AllocateRequest { container_requests };
+    let refused = plugin.allocate(request).await.unwrap_err();
+    assert!(refused.message().contains("64 at most"), "{refused}");
+    node.allocate(GPU, &["GPU-1"]).await.unwrap();
+}
+
+/// Whoever tries it without a kubelet, or with a wrong folder, sees in the log what is missing.
+#[tokio::test]
+async fn what_is_missing_of_the_kubelet_is_said_once() {
+    let mut node = Node::new(H100);
+    let socket = gpuc_runtime::plugin::file_name(GPU);
+    fs::write(node.path("device-plugins").join(&socket), "notes").unwrap();
+    node.start();
+    node.says("waiting for the kubelet: there is no kubelet.sock in")
+        .await;
+    node.says("cannot listen on").await;
+    // It is tried again every second.
+    tokio::time::sleep(std::time::Duration::from_millis(2500)).await;
+    assert_eq!(node.log().matches("cannot listen on").count(), 1);
+    fs::remove_file(node.path("device-plugins").join(&socket)).unwrap();
+    node.says("sock again").await;
+    fs::remove_dir_all(node.path("device-plugins")).unwrap();
+    node.says("waiting for the kubelet: there is no folder")
+        .await;
+    assert_eq!(node.log().matches("waiting for the kubelet").count(), 2);
 }

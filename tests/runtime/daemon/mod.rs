@@ -47,6 +47,8 @@ struct Node {
     driver: FakeDriver,
     kubelet: Kubelet,
     config: Value,
+    /// The configuration's file, as the command line calls it from the folder that it is in.
+    config_file: PathBuf,
     address: SocketAddr,
     variables: Vec<(&'static str, &'static str)>,
     process: Option<Child>,
@@ -84,6 +86,7 @@ impl Node {
             kubelet: Kubelet::new(&folder.path().join("device-plugins")),
             driver,
             config,
+            config_file: folder.path().join("etc/node.json"),
             address,
             variables: Vec::new(),
             process: None,
@@ -131,7 +134,8 @@ impl Node {
             .arg("serve")
             .args(["--listen", &self.address.ip().to_string()])
             .arg("--config")
-            .arg(self.path("etc/node.json"))
+            .arg(&self.config_file)
+            .current_dir(self.path("etc"))
             .arg("--device-plugins")
             .arg(self.path("device-plugins"))
             .arg("--pod-resources")
