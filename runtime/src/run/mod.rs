@@ -253,7 +253,8 @@ impl Daemon {
         let reaction = self
             .health
             .apply(&self.inventory, &HealthEvent::Scanned, now);
-        self.compare();
+        let differences = device::differences(&self.inventory, &self.config);
+        self.status.compare(differences);
         self.tell_status();
         if is_news {
             info!(gpus = self.inventory.gpus.len(), "the GPUs were read");
@@ -263,18 +264,6 @@ impl Daemon {
         self.follow(reaction);
         for report in std::mem::take(&mut self.early) {
             self.watched(report);
-        }
-    }
-
-    /// Says what differs between the node and its configuration, where that is news.
-    fn compare(&mut self) {
-        let differences = device::differences(&self.inventory, &self.config);
-        // Before the first reading, everything would.
-        if self.status.scans > 0 && differences != self.status.differences {
-            differences
-                .iter()
-                .for_each(|difference| warn!("{difference}"));
-            self.status.differences = differences;
         }
     }
 
@@ -316,7 +305,8 @@ impl Daemon {
         self.outlets.metrics.config_loaded(&config::digest(&config));
         self.config = Arc::new(config);
         self.status.config_trouble = None;
-        self.compare();
+        let differences = device::differences(&self.inventory, &self.config);
+        self.status.compare(differences);
         self.tell_status();
         if self.health.policy().watches() != watched {
             self.watch_driver();

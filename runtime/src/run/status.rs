@@ -22,6 +22,17 @@ pub struct Status {
 }
 
 impl Status {
+    /// Takes what differs between the node and its configuration, and says so where that is news.
+    pub(super) fn compare(&mut self, differences: Vec<String>) {
+        // Before the first reading, everything would differ.
+        if self.scans > 0 && differences != self.differences {
+            for difference in &differences {
+                tracing::warn!("{difference}");
+            }
+            self.differences = differences;
+        }
+    }
+
     /// Something happened between a plugin and the kubelet. Answers whether that is news.
     pub(super) fn heard(&mut self, event: PluginEvent) -> bool {
         match event {
