@@ -70,7 +70,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some((served, operands)) = cluster.operator_pools().next() else {
         return;
     };
-    let bringer = if operands.driver {
+    // Who installs the driver may follow from the plugin.
+    let bringer = if operands.driver && served.driver.span.is_written() {
         served.driver.span
     } else {
         served.plugin.span
