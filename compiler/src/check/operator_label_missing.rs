@@ -70,15 +70,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some((served, operands)) = cluster.operator_pools().next() else {
         return;
     };
-    // The driver may follow from the plugin.
-    let asked = [
-        (operands.driver, served.driver.span),
-        (operands.plugin, served.plugin.span),
-    ];
-    let mut asked = asked
-        .into_iter()
-        .filter(|(asks, span)| *asks && span.is_written());
-    let bringer = asked.next().map_or(served.name.span, |(_, span)| span);
+    // Who installs the driver may follow from the plugin.
+    let bringer = if operands.driver && served.driver.span.is_written() {
+        served.driver.span
+    } else {
+        served.plugin.span
+    };
     for pool in &cluster.pools {
         let Some(existing) = &pool.written.existing else {
             continue;

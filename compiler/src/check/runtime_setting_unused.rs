@@ -59,7 +59,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let runs = |pool: &Pool| pool.plugin.value == DevicePlugin::Gpuc;
+    let runs = |pool: &Pool| pool.is_advertised_by(DevicePlugin::Gpuc);
     for (pool, _) in cluster.gpu_pools().filter(|(pool, _)| !runs(pool)) {
         if let Some(placement) = pool.written.sharing.placement() {
             say(pool, "placement", placement.span, report);

@@ -65,6 +65,9 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
 
 /// The DaemonSet of this tree that advertises a pool's GPUs, as namespace and name.
 pub(crate) fn daemon_set_of_plugin(pool: &Pool) -> Option<(String, String)> {
+    if !pool.is_advertised_by(pool.plugin.value) {
+        return None;
+    }
     match pool.plugin.value {
         DevicePlugin::Gpuc => {
             let namespace = RUNTIME_NAMESPACE.to_owned();

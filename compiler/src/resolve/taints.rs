@@ -38,7 +38,7 @@ pub(super) fn of(pool: &Pool) -> Vec<PoolTaint> {
 /// once it is taken off. The nodes of pools made by hand are their maker's.
 pub(super) fn startup(pool: &Pool, cloud: &dyn Cloud) -> Option<PoolTaint> {
     let source = cloud.facts().startup_taints?;
-    let by_us = pool.plugin.value == DevicePlugin::Gpuc && pool.has_gpus() && !pool.is_existing();
+    let by_us = pool.is_advertised_by(DevicePlugin::Gpuc) && pool.has_gpus() && !pool.is_existing();
     let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
     (by_us && is_mig && !cloud.cuts_gpus(pool)).then(|| PoolTaint {
         key: STARTUP_TAINT.to_owned(),

@@ -46,7 +46,7 @@ pub(crate) fn measures(cluster: &Cluster, pool: &Pool) -> Option<Measures> {
         return None;
     }
     let by_operator =
-        pool.driver.value == DriverOwner::Operator || pool.plugin.value == DevicePlugin::Operator;
+        pool.driver.value == DriverOwner::Operator || pool.is_advertised_by(DevicePlugin::Operator);
     Some(match monitoring.exporter.value {
         config::Exporter::Gpuc => Measures::Runtime,
         config::Exporter::Dcgm if by_operator => Measures::Operator,

@@ -104,7 +104,7 @@ impl Here<'_> {
     /// dcgm-exporter tell it by the labels of the slice's memory.
     fn holder(&self, series: &Series) -> Expression {
         let is_mig = matches!(self.pool.sharing.sure(), Sharing::Mig { .. });
-        if self.pool.plugin.value == DevicePlugin::Gpuc && !is_mig {
+        if self.pool.is_advertised_by(DevicePlugin::Gpuc) && !is_mig {
             return grouped(series, self.metric(&metrics::CONTAINER_SHARES));
         }
         let matchers = self.matchers("pod!=\"\"");

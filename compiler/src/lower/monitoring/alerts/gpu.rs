@@ -200,7 +200,7 @@ fn idle(watched: &Watched<'_>) -> Alert {
         watched.pool.sharing.sure(),
         Sharing::TimeSlicing { .. } | Sharing::Mps { .. }
     );
-    let sure = !shared || watched.pool.plugin.value == DevicePlugin::Gpuc;
+    let sure = !shared || watched.pool.is_advertised_by(DevicePlugin::Gpuc);
     let holder = recorded(watched, &series::HOLDER);
     let (holder, who) = if sure {
         (

@@ -30,7 +30,7 @@ pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
         ));
     }
     alerts.push(not_scraped(watched));
-    if watched.pool.plugin.value == DevicePlugin::Gpuc {
+    if watched.pool.is_advertised_by(DevicePlugin::Gpuc) {
         alerts.extend([health_unwatched(watched), configuration_refused(watched)]);
     }
     alerts
