@@ -29,9 +29,18 @@ pub(crate) fn healthy_and_not(case: &Case) {
     let first = |expectation: &Expectation| members(&stage.state(), expectation)[0].clone();
     let firsts: Vec<_> = expectations.iter().map(|it| (it, first(it))).collect();
 
+    nodes_that_ail(&stage, &healthy, &firsts);
+    devices_that_are_missing(&stage, &healthy, &firsts);
+    daemon_sets_that_ail(&stage, &healthy);
+}
+
+/// Each pool, and the name of a node of it.
+type Firsts<'e> = [(&'e Expectation, String)];
+
+fn nodes_that_ail(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
     let mut told = Vec::new();
     let mut world = healthy.clone();
-    for (expectation, name) in &firsts {
+    for (expectation, name) in firsts {
         let (pool, fewest) = (&expectation.pool, expectation.min_nodes);
         if fewest > 0 {
             let left = fewest - 1;
@@ -41,21 +50,21 @@ pub(crate) fn healthy_and_not(case: &Case) {
             world["nodes"].as_object_mut().unwrap().remove(name);
         }
     }
-    fails(&stage, &world, &told);
+    fails(stage, &world, &told);
 
     let mut told = Vec::new();
     let mut world = healthy.clone();
-    for (expectation, name) in &firsts {
+    for (expectation, name) in firsts {
         told.push(format!("pool {}: ", expectation.pool));
         let conditions = json!([{"type": "Ready", "status": "Unknown"}]);
         world["nodes"][name]["status"]["conditions"] = conditions;
     }
-    fails(&stage, &world, &told);
+    fails(stage, &world, &told);
 
     // Whose GPUs are still to be cut takes no pods, however ready the kubelet is.
     let mut told = Vec::new();
     let mut world = healthy.clone();
-    for (expectation, name) in &firsts {
+    for (expectation, name) in firsts {
         let pool = &expectation.pool;
         told.push(format!(
             "pool {pool}: gpuc-runtime has yet to cut the GPUs of {name}, and keeps"
@@ -63,11 +72,13 @@ pub(crate) fn healthy_and_not(case: &Case) {
         let taint = json!({"key": STARTUP_TAINT, "value": "starting", "effect": "NoSchedule"});
         world["nodes"][name]["spec"]["taints"] = json!([taint]);
     }
-    fails(&stage, &world, &told);
+    fails(stage, &world, &told);
+}
 
+fn devices_that_are_missing(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
     let mut told = Vec::new();
     let mut world = healthy.clone();
-    for (expectation, name) in &firsts {
+    for (expectation, name) in firsts {
         let pool = &expectation.pool;
         let some = expectation
             .allocatable
@@ -81,11 +92,11 @@ pub(crate) fn healthy_and_not(case: &Case) {
             world["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
         }
     }
-    fails(&stage, &world, &told);
+    fails(stage, &world, &told);
 
     let mut told = Vec::new();
     let mut world = healthy.clone();
-    for (expectation, name) in &firsts {
+    for (expectation, name) in firsts {
         for devices in &expectation.devices {
             let (class, count, has) = (&devices.class, devices.per_node, devices.per_node - 1);
             told.push(format!(
@@ -97,9 +108,12 @@ pub(crate) fn healthy_and_not(case: &Case) {
         }
     }
     if !told.is_empty() {
-        fails(&stage, &world, &told);
+        fails(stage, &world, &told);
     }
+}
 
+fn daemon_sets_that_ail(stage: &Stage, healthy: &Value) {
+    let expectations = &stage.plan.expectations;
     let status = |seen: u32, desired: u32, updated: u32, ready: u32| {
         json!({
             "observedGeneration": seen, "desiredNumberScheduled": desired, "updatedNumberScheduled": updated,
@@ -129,7 +143,7 @@ pub(crate) fn healthy_and_not(case: &Case) {
             }
             told.push(format!("DaemonSet {namespace}/{name} {ails}"));
         }
-        fails(&stage, &world, &told);
+        fails(stage, &world, &told);
     }
 }
 
