@@ -142,7 +142,8 @@ make_2() {
       --resource-group ml-lab \
       --name aks-t4 \
       --output none \
-      --auto-upgrade-channel none
+      --auto-upgrade-channel none \
+      --yes
   fi
   if differs 'node images by AKS'; then
     run az aks update \

@@ -38,7 +38,7 @@ look_1() {
     '.workloadIdentityConfig.workloadPool // null'
   field 'maintenance window' changes '' \
     null \
-    '.maintenancePolicy.window.recurringWindow // null | if . then {start: .window.startTime, end: .window.endTime, recurrence} else null end'
+    'def utc: sub("[+]00:00$"; "Z"); .maintenancePolicy.window.recurringWindow // null | if . then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end'
   field 'resource labels' changes '' \
     '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
     our_labels \
