@@ -47,7 +47,7 @@ pub struct NodePool {
     #[serde(default = "disk", rename = "diskGiB")]
     #[schemars(range(min = 30, max = 16384))]
     pub disk_gib: Spanned<u32>,
-    /// What becomes of the machine's own NVMe disks. Default: `scratch` on GKE, `none` elsewhere.
+    /// What becomes of the machine's own local disks. Default: `scratch` on GKE, `none` elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_disks: Option<Spanned<LocalDisks>>,
     /// The most pods on a node. Default: the cloud's.
@@ -241,7 +241,7 @@ pub enum Placement {
     Group(Spanned<String>),
 }
 
-/// What becomes of a machine's own NVMe disks. What is on them goes with the machine.
+/// What becomes of a machine's own local disks. What is on them goes with the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LocalDisks {

@@ -104,8 +104,16 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
             let other = "k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/other";
             group["tags"][other] = json!("label");
         }
-        "nodes that may be missing during an upgrade" => {
+        "local disks" => {
+            let now = field.want == "scratch";
+            group["tags"]["gpuc.dev/local-disks"] = json!(if now { "none" } else { "scratch" });
+        }
+        "how nodes are replaced in an upgrade" => {
             group["updateConfig"] = json!({"maxUnavailablePercentage": 33});
+        }
+        "repair of broken nodes" => {
+            let now = field.want.as_bool().unwrap();
+            group["nodeRepairConfig"] = json!({"enabled": !now});
         }
         "number of nodes" => {
             group["scalingConfig"] = json!({"minSize": 9, "maxSize": 99, "desiredSize": 9});

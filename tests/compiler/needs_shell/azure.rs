@@ -34,6 +34,12 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     let name = resource.name.as_str();
     match resource.kind.name {
         "AKS cluster" => drift_cluster(&mut state["aks"]["clusters"][name], field),
+        "AKS maintenance schedule" => {
+            let cluster = state["aks"]["clusters"].as_object_mut().unwrap();
+            let cluster = cluster.values_mut().next().unwrap();
+            cluster["_schedules"][name]["maintenanceWindow"]["startTime"] = json!("09:30");
+            field.kind.name == "maintenance window"
+        }
         "AKS node pool" => drift_pool(&mut state["aks"]["pools"][name], field),
         _ => false,
     }
@@ -51,6 +57,10 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "tier" => cluster["sku"]["tier"] = json!("Free"),
         "OIDC issuer" => cluster["oidcIssuerProfile"]["enabled"] = json!(false),
         "workload identity" => cluster["securityProfile"]["workloadIdentity"] = json!(null),
+        "upgrades by AKS" => cluster["autoUpgradeProfile"]["upgradeChannel"] = json!("rapid"),
+        "node images by AKS" => {
+            cluster["autoUpgradeProfile"]["nodeOsUpgradeChannel"] = json!("Unmanaged");
+        }
         "tags" => {
             cluster["tags"]["extra"] = json!("tag");
             cluster["tags"]["gpuc-tags"] = json!("extra");

@@ -53,6 +53,15 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "Kubernetes version of the control plane" => {
             cluster["currentMasterVersion"] = json!("1.33.5-gke.1080000");
         }
+        "Filestore's driver" => {
+            cluster["addonsConfig"]["gcpFilestoreCsiDriverConfig"]["enabled"] = json!(false);
+        }
+        "maintenance window" => {
+            let window =
+                json!({"startTime": "2025-01-06T09:00:00Z", "endTime": "2025-01-06T15:00:00Z"});
+            cluster["maintenancePolicy"]["window"]["recurringWindow"] =
+                json!({"recurrence": "FREQ=DAILY", "window": window});
+        }
         "workload identity" => cluster["workloadIdentityConfig"] = json!({}),
         "resource labels" => {
             // The mark of `extra`, reckoned apart from gpuc.
@@ -79,7 +88,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             let driver = &mut config["accelerators"][0]["gpuDriverInstallationConfig"];
             driver["gpuDriverVersion"] = json!(other);
         }
-        "local SSDs" => config["ephemeralStorageLocalSsdConfig"]["localSsdCount"] = json!(1),
+        "local SSDs" => config["localNvmeSsdBlockConfig"]["localSsdCount"] = json!(1),
         "spot capacity" => config["spot"] = json!(!field.want.as_bool().unwrap()),
         "reservation" => {
             config["reservationAffinity"] = json!({

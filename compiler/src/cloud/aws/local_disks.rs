@@ -1,4 +1,4 @@
-//! The NVMe disks of EC2 instances, and what becomes of them on a node.
+//! The local disks of EC2 instances, and what becomes of them on a node.
 
 use gpuc_schema::config::{LocalDisks, OsFamily};
 use gpuc_schema::{Span, Spanned};
