@@ -68,8 +68,8 @@ pub trait Cloud: Sync {
         self.facts().os.iter().find(|os| os.family == family)
     }
 
-    /// The folder below which NVIDIA's driver is on a pool's hosts, if its node image is known: the GPU Operator has its
-    /// own, whatever the image.
+    /// The folder below which NVIDIA's driver is on a pool's hosts, if its node image is known: the GPU Operator has
+    /// its own, whatever the image.
     ///
     /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 values.yaml, the remark on `nvidiaDriverRoot`.
     fn driver_root(&self, pool: &Pool) -> Option<&'static str> {

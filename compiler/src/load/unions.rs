@@ -15,6 +15,7 @@ pub const UNIONS: &[&str] = &[
     "monitoring.prometheus",
     "nodePools.capacity",
     "nodePools.network.placement",
+    "nodePools.network.rdma",
     "nodePools.sharing",
     "notebooks",
 ];

@@ -159,8 +159,8 @@ impl Cloud for Eks {
         let (Some(autoscaler), Some(Some(gpus))) = (scales, pool.gpus.get()) else {
             return Vec::new();
         };
-        // A node with the label is not ready to the autoscaler before it has `nvidia.com/gpu`, and where pods claim GPUs
-        // it never has.
+        // A node with the label is not ready to the autoscaler before it has `nvidia.com/gpu`, and where pods claim
+        // GPUs it never has.
         let claimed = pool.allocation.value == Allocation::Dra;
         let own = pool.labels.iter().any(|it| it.key == ACCELERATOR_LABEL);
         if pool.is_existing() || claimed || own {

@@ -11,8 +11,8 @@ const REQUEST: &str = "gpus";
 /// What the pods of a namespace claim of a class: so many devices at once.
 ///
 /// Where clients share a GPU through the Multi-Process Service it is one ResourceClaim, which all of their pods name;
-/// elsewhere a ResourceClaimTemplate, of which each pod gets a claim of its own. Without a namespace it is what a reader
-/// puts into one.
+/// elsewhere a ResourceClaimTemplate, of which each pod gets a claim of its own. Without a namespace it is what a
+/// reader puts into one.
 pub(crate) fn claim(
     name: &str,
     namespace: Option<&str>,
