@@ -7,6 +7,7 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+mod synced;
 
 mod cli;
 mod codes;
