@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpuc::plan::Plan;
 use gpuc::tree::Tree;
 use serde_json::Value;
 
@@ -272,43 +273,64 @@ fn whatever_a_tool_looks_at_is_there_and_nothing_lies_about() {
 #[test]
 fn objects_of_a_kind_come_after_what_brings_it_and_into_what_makes_it() {
     for case in cases() {
-        let plan = case.plan();
-        let place = |name: &str| {
-            plan.steps
-                .iter()
-                .position(|step| step.name == name)
-                .unwrap()
-        };
-        let made = plan
-            .objects
-            .iter()
-            .filter(|it| it.identity.kind == "Namespace");
-        let made: BTreeMap<_, _> = made
-            .map(|it| (it.identity.name.as_str(), &it.component))
-            .collect();
-        for object in &plan.objects {
-            let own = place(&object.component);
-            let group = object.identity.api_version.split('/').next().unwrap();
-            let brings = |groups: &[&str]| groups.contains(&group);
-            for release in plan.releases.iter().filter(|it| brings(it.chart.groups)) {
-                assert!(
-                    place(&release.name) < own,
-                    "{}: {:?}",
-                    case.name,
-                    object.identity
-                );
-            }
-            let space = object.identity.namespace.as_deref();
-            if let Some(maker) = space.and_then(|space| made.get(space)) {
-                assert!(place(maker) <= own, "{}: {:?}", case.name, object.identity);
-            }
+        objects_fit(&case.name, case.plan());
+    }
+}
+
+/// Every object comes after the release that brings its kind and what makes its namespace, and every release after its
+/// namespace.
+pub(crate) fn objects_fit(name: &str, plan: &Plan) {
+    let place = |step: &str| plan.steps.iter().position(|it| it.name == step).unwrap();
+    let made = plan
+        .objects
+        .iter()
+        .filter(|it| it.identity.kind == "Namespace");
+    let made: BTreeMap<_, _> = made
+        .map(|it| (it.identity.name.as_str(), &it.component))
+        .collect();
+    for object in &plan.objects {
+        let own = place(&object.component);
+        let group = object.identity.api_version.split('/').next().unwrap();
+        let brings = |groups: &[&str]| groups.contains(&group);
+        for release in plan.releases.iter().filter(|it| brings(it.chart.groups)) {
+            assert!(
+                place(&release.name) < own,
+                "{}: {:?}",
+                name,
+                object.identity
+            );
         }
-        for release in &plan.releases {
-            let maker = made.get(release.namespace.as_str());
-            let there = maker.map_or(release.namespace == "kube-system", |maker| {
-                place(maker) < place(&release.name)
-            });
-            assert!(there, "{}: {}", case.name, release.name);
+        let space = object.identity.namespace.as_deref();
+        if let Some(maker) = space.and_then(|space| made.get(space)) {
+            assert!(place(maker) <= own, "{}: {:?}", name, object.identity);
+        }
+    }
+    for release in &plan.releases {
+        let maker = made.get(release.namespace.as_str());
+        let there = maker.map_or(release.namespace == "kube-system", |maker| {
+            place(maker) < place(&release.name)
+        });
+        assert!(there, "{}: {}", name, release.name);
+    }
+}
+
+/// What a tool is told keeps the order of the steps, and nothing waits for itself.
+pub(crate) fn tools_fit(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
+    let order = match tool {
+        "flux" => of_flux(tree, cluster),
+        "argocd" => of_argocd(tree, cluster),
+        _ => of_script(tree),
+    };
+    for step in &plan.steps {
+        let before = order.get(&step.name);
+        let before = before.unwrap_or_else(|| panic!("{tool} is not told of {}", step.name));
+        for need in &step.needs {
+            assert!(
+                before.contains(&need.step),
+                "{tool}: {} needs {}",
+                step.name,
+                need.step
+            );
         }
     }
 }

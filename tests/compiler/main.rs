@@ -31,6 +31,8 @@ mod needs_shell;
 mod needs_shellcheck;
 mod needs_upstream;
 mod origins;
+mod placement;
+mod policies;
 mod properties;
 mod schema;
 mod starters;

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use crate::check::Checked;
+use crate::check::syntax::LONGEST_RELEASE;
 use crate::diag::{Report, Severity};
 use crate::plan::Plan;
 
@@ -42,10 +43,11 @@ impl Audited {
 ///
 /// # Panics
 ///
-/// When gpuc broke one of its promises: two objects of one identity, a name that Kubernetes refuses, steps that wait
-/// for each other.
+/// When gpuc broke one of its promises: two objects of one identity, a name that Kubernetes or Helm refuses, steps that
+/// wait for each other.
 pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<Audited> {
     objects(&plan, cluster);
+    releases(&plan);
     steps(&plan);
     let errors = report.count(Severity::Error);
     charts::look(&plan, cluster, report);
@@ -75,6 +77,18 @@ fn objects(plan: &Plan, cluster: &Checked<'_>) {
             "{} is no pool of the cluster",
             expectation.pool
         );
+    }
+}
+
+/// Helm takes the name of every release, Kubernetes that of its namespace. GPUC2001 sees to those called after a pool.
+fn releases(plan: &Plan) {
+    for release in &plan.releases {
+        for (name, longest) in [
+            (&release.name, LONGEST_RELEASE),
+            (&release.namespace, LONGEST_NAME),
+        ] {
+            assert!(name.len() <= longest, "the name {name} is too long");
+        }
     }
 }
 

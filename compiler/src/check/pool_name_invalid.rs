@@ -1,7 +1,7 @@
 //! A pool has a name that it cannot have.
 
 use super::Rule;
-use super::syntax::is_dns_label;
+use super::syntax::{LONGEST_RELEASE, is_dns_label};
 use crate::cloud::NameRule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
@@ -21,7 +21,8 @@ objects can bear: lower-case letters, digits and `-`, at most 32.
 ### Why it matters
 
 The name becomes a node pool in the cloud, the node label `gpuc.dev/pool`, and a part of the
-names of objects. The clouds' own commands do not check it before they start.
+names of objects and of Helm's releases. Helm takes 53 characters, and `nvidia-device-plugin-`
+stands before the pool's name. The clouds' own commands do not check it before they start.
 
 ### What to do
 
@@ -54,9 +55,11 @@ nodePools:
     run,
 };
 
-/// What `nvidia-device-plugin-` leaves of the 53 characters that Helm allows a release's name (helm/helm
-/// `pkg/chartutil/validate_name.go`); the names of other objects are shorter.
-const MAX_IN_OBJECTS: usize = 32;
+/// The longest prefix of a Helm release that is called after a pool. The names of other objects have more room.
+const PREFIX: &str = "nvidia-device-plugin-";
+
+/// What the prefix leaves of the name of a release.
+const MAX_IN_OBJECTS: usize = LONGEST_RELEASE - PREFIX.len();
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
@@ -140,5 +143,12 @@ mod tests {
         check(12, alphanumeric, "4-l4", Some("pool4l4"));
         check(8, |_| true, "abcdefg-hi", Some("abcdefg"));
         check(12, |_| false, "x", None);
+    }
+
+    #[test]
+    fn the_longest_name_is_what_the_explanation_says() {
+        assert_eq!(MAX_IN_OBJECTS, 32);
+        assert!(RULE.code.explain.contains("at most 32."));
+        assert!(in_objects(&"a".repeat(32)) && !in_objects(&"a".repeat(33)));
     }
 }

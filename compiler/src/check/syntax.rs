@@ -4,6 +4,11 @@
 //! .../names (DNS names); kubernetes/apimachinery `pkg/util/validation/validation.go`; distribution/reference
 //! `regexp.go` (images).
 
+/// The longest name of a release that Helm takes.
+///
+/// Source: helm/helm@d9ffe37d pkg/chartutil/validate_name.go, `maxNameLen`.
+pub(crate) const LONGEST_RELEASE: usize = 53;
+
 /// What is wrong with a label's or taint's key; `None` when nothing is.
 pub(super) fn key_problem(key: &str) -> Option<String> {
     let (prefix, name) = match key.split_once('/') {

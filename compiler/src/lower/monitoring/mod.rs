@@ -13,6 +13,7 @@ pub mod expression;
 pub mod metrics;
 mod monitors;
 mod namespaces;
+mod policies;
 mod recording;
 mod rules;
 pub mod series;
@@ -45,6 +46,7 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let pools = cluster.pools.iter();
     let mut objects = namespaces::namespaces(cluster);
     objects.extend(monitors::monitors(cluster));
+    objects.extend(policies::policies(cluster));
     objects.extend(pools.filter_map(|pool| rules::of_pool(cluster, pool)));
     objects.extend(rules::of_cluster(cluster));
     if has_dashboards(cluster) {

@@ -23,49 +23,48 @@ const POOL_OF_POD: &str = "__meta_kubernetes_pod_label_gpuc_dev_pool";
 
 /// The monitors.
 pub(super) fn monitors(cluster: &Checked<'_>) -> Vec<Object> {
-    let measured: Vec<_> = (cluster.pools.iter())
-        .filter(|pool| measures(cluster, pool) == Some(Measures::Dcgm))
-        .collect();
-    let by_operator: Vec<_> = (cluster.pools.iter())
-        .filter(|pool| measures(cluster, pool) == Some(Measures::Operator))
-        .collect();
-    let runtime: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
-    let mut monitors = Vec::new();
-    if !measured.is_empty() {
-        let namespaces = measured.iter().map(|pool| dcgm_exporter::namespace(pool));
-        let scraped = Scraped {
-            job: DCGM_JOB,
-            namespaces: namespaces.collect(),
-            pods: (POD_NAME_LABEL, dcgm_exporter::POD_NAME),
-            pools: PoolsBy::PodLabel,
-            name: DCGM_JOB,
-            why: "dcgm-exporter measures the GPUs of these pools",
-        };
-        monitors.push(scraped.monitor(cluster, &measured));
-    }
-    if !by_operator.is_empty() {
-        let scraped = Scraped {
-            job: DCGM_JOB,
-            namespaces: vec![OPERATOR_NAMESPACE.to_owned()],
-            pods: OPERATOR_PODS,
-            pools: PoolsBy::NodeLabels,
-            name: "dcgm-exporter-of-operator",
-            why: "the GPU Operator's dcgm-exporter measures the GPUs of these pools",
-        };
-        monitors.push(scraped.monitor(cluster, &by_operator));
-    }
-    if !runtime.is_empty() {
-        let scraped = Scraped {
-            job: RUNTIME_JOB,
-            namespaces: vec![RUNTIME_NAMESPACE.to_owned()],
-            pods: (POD_NAME_LABEL, RUNTIME_NAME),
-            pools: PoolsBy::PodLabel,
-            name: RUNTIME_JOB,
-            why: "gpuc-runtime serves these pools and tells how it fares",
-        };
-        monitors.push(scraped.monitor(cluster, &runtime));
-    }
-    monitors
+    let scraped = scraped(cluster);
+    scraped.iter().map(|it| it.monitor(cluster)).collect()
+}
+
+/// Everything that is scraped.
+pub(super) fn scraped<'p>(cluster: &'p Checked<'_>) -> Vec<Scraped<'p>> {
+    let measured_by = |who: Measures| -> Vec<_> {
+        let pools = cluster.pools.iter();
+        let measured = pools.filter(|pool| measures(cluster, pool) == Some(who));
+        measured.collect()
+    };
+    let by_dcgm = measured_by(Measures::Dcgm);
+    let namespaces = by_dcgm.iter().map(|pool| dcgm_exporter::namespace(pool));
+    let of_pools = Scraped {
+        name: DCGM_JOB,
+        job: DCGM_JOB,
+        namespaces: namespaces.collect(),
+        pods: (POD_NAME_LABEL, dcgm_exporter::POD_NAME),
+        pools: by_dcgm,
+        pools_by: PoolsBy::PodLabel,
+        why: "dcgm-exporter measures the GPUs of these pools",
+    };
+    let of_operator = Scraped {
+        name: "dcgm-exporter-of-operator",
+        job: DCGM_JOB,
+        namespaces: vec![OPERATOR_NAMESPACE.to_owned()],
+        pods: OPERATOR_PODS,
+        pools: measured_by(Measures::Operator),
+        pools_by: PoolsBy::NodeLabels,
+        why: "the GPU Operator's dcgm-exporter measures the GPUs of these pools",
+    };
+    let of_runtime = Scraped {
+        name: RUNTIME_JOB,
+        job: RUNTIME_JOB,
+        namespaces: vec![RUNTIME_NAMESPACE.to_owned()],
+        pods: (POD_NAME_LABEL, RUNTIME_NAME),
+        pools: cluster.pools_advertised_by(DevicePlugin::Gpuc).collect(),
+        pools_by: PoolsBy::PodLabel,
+        why: "gpuc-runtime serves these pools and tells how it fares",
+    };
+    let all = [of_pools, of_operator, of_runtime];
+    all.into_iter().filter(|it| !it.pools.is_empty()).collect()
 }
 
 /// Where the GPU Operator runs what it brings.
@@ -75,15 +74,21 @@ const OPERATOR_NAMESPACE: &str = "gpu-operator";
 const OPERATOR_PODS: (&str, &str) = ("app", "nvidia-dcgm-exporter");
 
 /// Something that is scraped.
-struct Scraped {
-    name: &'static str,
+pub(super) struct Scraped<'p> {
+    /// The name of its monitor.
+    pub(super) name: &'static str,
     job: &'static str,
-    namespaces: Vec<String>,
+    /// Where its pods run.
+    pub(super) namespaces: Vec<String>,
     /// The label of its pods.
-    pods: (&'static str, &'static str),
-    pools: PoolsBy,
+    pub(super) pods: (&'static str, &'static str),
+    pools: Vec<&'p Pool>,
+    pools_by: PoolsBy,
     why: &'static str,
 }
+
+/// The name of the port with metrics, of every one of them.
+pub(super) const PORT: &str = "metrics";
 
 /// How a target's pool is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,8 +99,8 @@ enum PoolsBy {
     NodeLabels,
 }
 
-impl Scraped {
-    fn monitor(&self, cluster: &Checked<'_>, pools: &[&Pool]) -> Object {
+impl Scraped<'_> {
+    fn monitor(&self, cluster: &Checked<'_>) -> Object {
         let mut all = labels();
         all.extend(picked_by(cluster));
         let object = json!({
@@ -105,31 +110,35 @@ impl Scraped {
             "spec": {
                 "namespaceSelector": {"matchNames": self.namespaces},
                 "selector": {"matchLabels": {self.pods.0: self.pods.1}},
-                "attachMetadata": (self.pools == PoolsBy::NodeLabels).then(|| json!({"node": true})),
+                "attachMetadata": (self.pools_by == PoolsBy::NodeLabels).then(|| json!({"node": true})),
                 "podMetricsEndpoints": [{
-                    "port": "metrics",
+                    "port": PORT,
                     "path": "/metrics",
                     "interval": "15s",
                     "scrapeTimeout": "10s",
                     "honorLabels": true,
-                    "relabelings": self.relabelings(pools),
+                    "relabelings": self.relabelings(),
                 }],
             },
         });
+        Object::new(COMPONENT, &object, self.origin(cluster, self.why))
+    }
+
+    /// Where it was asked for.
+    pub(super) fn origin(&self, cluster: &Checked<'_>, why: &'static str) -> Origin {
         let monitoring = cluster.written.monitoring.as_ref();
-        let pools = pools.iter();
+        let pools = self.pools.iter();
         let inputs = pools.flat_map(|pool| [pool.name.span, pool.plugin.span]);
-        let inputs = inputs.chain(monitoring.map(|it| it.span));
-        Object::new(COMPONENT, &object, Origin::rule(inputs, self.why))
+        Origin::rule(inputs.chain(monitoring.map(|it| it.span)), why)
     }
 
     /// Without a `replacement` that holds `$`, which Flux's substitution would have to be kept from.
-    fn relabelings(&self, pools: &[&Pool]) -> Vec<Value> {
-        let mut relabelings = match self.pools {
+    fn relabelings(&self) -> Vec<Value> {
+        let mut relabelings = match self.pools_by {
             PoolsBy::PodLabel => {
                 vec![json!({"sourceLabels": [POOL_OF_POD], "targetLabel": "pool"})]
             }
-            PoolsBy::NodeLabels => pools.iter().map(|pool| by_node(pool)).collect(),
+            PoolsBy::NodeLabels => self.pools.iter().map(|pool| by_node(pool)).collect(),
         };
         relabelings.extend([
             json!({"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use gpuc_schema::config::Prometheus;
 
 use super::exporter::{Measures, measures};
-use super::{alerts, has_dashboards, rules};
+use super::{alerts, has_dashboards, policies, rules};
 use crate::chart::kube_prometheus_stack;
 use crate::check::Checked;
 use crate::model::{Pool, Sharing};
@@ -17,6 +17,7 @@ pub(in crate::lower) fn sentences(cluster: &Checked<'_>) -> Vec<String> {
     };
     let mut sentences = measured(cluster);
     sentences.push(prometheus(&monitoring.prometheus.value));
+    sentences.push(policies::sentence(&monitoring.prometheus.value));
     let told = rules::names(cluster);
     if !told.is_empty() {
         let told: Vec<_> = told.into_iter().map(alerts::word).collect();

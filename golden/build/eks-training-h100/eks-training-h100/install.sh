@@ -110,3 +110,4 @@ objects monitoring manifests/monitoring
 objects namespaces manifests/namespaces
 release dcgm-exporter-train helm/dcgm-exporter-train/values.yaml dcgm-exporter-train 4.8.2 \
   dcgm-exporter --repo https://nvidia.github.io/dcgm-exporter/helm-charts
+objects network-policies manifests/network-policies

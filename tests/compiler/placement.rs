@@ -1,0 +1,461 @@
+//! Whatever taints pools have: what must run on their nodes tolerates them, what runs elsewhere does not, and what is
+//! put into the cluster comes in an order that can be kept.
+//!
+//! What must run where, and which taints nodes have, is said here from what was drawn, not from what gpuc made of it.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use gpuc::plan::Plan;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
+use crate::deliveries::{objects_fit, tools_fit};
+use crate::support::compile_text;
+
+/// A pool that was drawn.
+#[derive(Clone, Debug)]
+struct Drawn {
+    name: String,
+    taints: BTreeSet<(usize, usize, usize)>,
+    dedicated: bool,
+    advertiser: &'static str,
+    driver: &'static str,
+    is_cut: bool,
+    rdma: bool,
+}
+
+/// A cluster that was drawn.
+#[derive(Clone, Debug)]
+struct Cluster {
+    cloud: &'static str,
+    pools: Vec<Drawn>,
+    monitoring: &'static str,
+    gitops: &'static str,
+    own_discovery: bool,
+}
+
+const KEYS: [&str; 3] = ["example.com/team", "maintenance", "gpu.example.com/class"];
+const VALUES: [&str; 3] = ["", "a", "b"];
+const EFFECTS: [&str; 3] = ["NoSchedule", "NoExecute", "PreferNoSchedule"];
+
+const MONITORING: [&str; 4] = [
+    "",
+    "monitoring: {exporter: dcgm, prometheus: {install: {}}}\n",
+    "monitoring: {exporter: dcgm, prometheus: {existing: {release: platform}}}\n",
+    "monitoring: {exporter: gpuc, prometheus: {install: {}}}\n",
+];
+
+const GITOPS: [&str; 3] = ["", "flux", "argocd"];
+
+fn pool(number: usize) -> impl Strategy<Value = Drawn> {
+    let taint = (0..KEYS.len(), 0..VALUES.len(), 0..EFFECTS.len());
+    let advertiser = prop::sample::select(vec!["gpuc", "gpuc", "nvidia", "operator", "dra"]);
+    let driver = prop::sample::select(vec!["default", "default", "operator", "daemonSet"]);
+    let taints = prop::collection::btree_set(taint, 0..4);
+    let few = || prop::bool::weighted(0.3);
+    let flags = (any::<bool>(), few(), few(), any::<bool>());
+    (taints, advertiser, driver, flags).prop_map(
+        move |(taints, advertiser, driver, (dedicated, is_cut, rdma, is_long))| Drawn {
+            // As long as a name may be, so that what is called after it fits too.
+            name: format!("p{number}{}", "x".repeat(if is_long { 30 } else { 1 })),
+            taints: one_of_each(taints),
+            dedicated,
+            advertiser,
+            driver,
+            is_cut,
+            rdma,
+        },
+    )
+}
+
+/// A node has one taint of a key and an effect.
+fn one_of_each(taints: BTreeSet<(usize, usize, usize)>) -> BTreeSet<(usize, usize, usize)> {
+    let mut seen = BTreeSet::new();
+    let first = |(key, _, effect): &(usize, usize, usize)| seen.insert((*key, *effect));
+    taints.into_iter().filter(first).collect()
+}
+
+fn cluster() -> impl Strategy<Value = Cluster> {
+    let cloud = prop::sample::select(vec!["aws", "gcp", "onPrem"]);
+    let pools = (1..4usize).prop_flat_map(|count| (0..count).map(pool).collect::<Vec<_>>());
+    let monitoring = prop::sample::select(MONITORING.to_vec());
+    let gitops = prop::sample::select(GITOPS.to_vec());
+    (cloud, pools, monitoring, gitops, any::<bool>()).prop_map(
+        |(cloud, pools, monitoring, gitops, own_discovery)| Cluster {
+            cloud,
+            pools,
+            monitoring,
+            gitops,
+            own_discovery,
+        },
+    )
+}
+
+/// A taint or a toleration: key, value, effect.
+type Taint = (String, String, String);
+
+/// The taint of nodes whose GPUs gpuc-runtime has yet to cut.
+const STARTUP: &str = "startup-taint.cluster-autoscaler.kubernetes.io/gpuc";
+
+impl Cluster {
+    /// The file. On premises every node has its driver or gets the operator's; in the clouds what is asked for there is
+    /// what there is.
+    fn text(&self) -> String {
+        let (place, system) = match self.cloud {
+            "aws" => (
+                r#"aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}"#,
+                "machine: m7i.xlarge, nodes: {count: 2}",
+            ),
+            "gcp" => (
+                "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
+                "machine: e2-standard-4, nodes: {count: 2}",
+            ),
+            _ => (
+                "onPrem: {context: lab}",
+                "hosts: [cpu-1], nodes: {count: 1}",
+            ),
+        };
+        let mut text = format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
+             kubernetes: {{version: \"1.34\"}}\ncloud:\n  {place}\n{}",
+            self.monitoring
+        );
+        if !self.gitops.is_empty() {
+            let repository = "https://git.example.com/acme/gitops.git";
+            let tool = self.gitops;
+            writeln!(
+                text,
+                "gitops: {{{tool}: {{repository: \"{repository}\", branch: main, path: \"fleet/demo\"}}}}"
+            )
+            .unwrap();
+        }
+        if self.own_discovery {
+            text += "charts: {node-feature-discovery: {}, kueue: {}}\n";
+        }
+        writeln!(text, "nodePools:\n  - {{name: system, {system}}}").unwrap();
+        for pool in &self.pools {
+            writeln!(text, "  - {{{}}}", self.pool(pool)).unwrap();
+        }
+        text
+    }
+
+    fn pool(&self, pool: &Drawn) -> String {
+        let machine = match (self.cloud, pool.is_cut) {
+            ("aws", true) => "machine: p4d.24xlarge".to_owned(),
+            ("aws", false) => "machine: g6.xlarge".to_owned(),
+            ("gcp", true) => "machine: a2-highgpu-1g".to_owned(),
+            ("gcp", false) => "machine: g2-standard-8".to_owned(),
+            (_, cut) => {
+                let model = if cut { "a100-sxm4-40gb" } else { "L4" };
+                format!(
+                    "gpu: {{model: {model}, perNode: 1}}, hosts: [n-{}]",
+                    pool.name
+                )
+            }
+        };
+        let mut keys = vec![
+            format!("name: {}", pool.name),
+            machine,
+            "nodes: {count: 1}".to_owned(),
+        ];
+        if pool.is_cut {
+            let slices = "{profile: 1g.5gb, count: 7}";
+            keys.push(format!(
+                "sharing: {{mig: {{strategy: single, perGpu: [{{layout: [{slices}]}}]}}}}"
+            ));
+        }
+        let mut stack = match pool.advertiser {
+            "dra" => "allocation: dra".to_owned(),
+            plugin => format!("devicePlugin: {plugin}"),
+        };
+        if pool.advertiser == "gpuc" {
+            stack += r#", runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#;
+        }
+        if pool.driver != "default" {
+            // On premises nobody but the operator installs drivers from inside the cluster.
+            let driver = match (self.cloud, pool.driver) {
+                ("onPrem", "daemonSet") => "host",
+                (_, driver) => driver,
+            };
+            stack += &format!(", driver: {driver}");
+            if self.cloud == "gcp" && pool.driver == "operator" {
+                keys.push("os: {family: Ubuntu}".to_owned());
+            }
+        }
+        keys.push(format!("stack: {{{stack}}}"));
+        if pool.dedicated {
+            keys.push("dedicatedTo: research".to_owned());
+        }
+        if pool.rdma && self.cloud == "onPrem" {
+            keys.push("network: {rdma: {infiniband: {}}}".to_owned());
+        }
+        let taints = self.written_taints(pool).into_iter();
+        let taints = taints.map(|(key, value, effect)| {
+            format!("{{key: {key}, value: \"{value}\", effect: {effect}}}")
+        });
+        keys.push(format!(
+            "taints: [{}]",
+            taints.collect::<Vec<_>>().join(", ")
+        ));
+        keys.join(", ")
+    }
+
+    /// The taints of a pool's nodes: those written, that of who it is for, and GKE's own, which it puts on every node
+    /// with GPUs (<https://cloud.google.com/kubernetes-engine/docs/how-to/gpus>, read 2026-11-21).
+    fn taints(&self, pool: &Drawn) -> Vec<Taint> {
+        let mut taints = self.written_taints(pool);
+        let taint =
+            |key: &str, value: &str| (key.to_owned(), value.to_owned(), EFFECTS[0].to_owned());
+        if pool.dedicated {
+            taints.push(taint("gpuc.dev/dedicated-to", "research"));
+        }
+        if self.cloud == "gcp" {
+            taints.push(taint("nvidia.com/gpu", "present"));
+        }
+        taints
+    }
+
+    /// The taints that the file has. GKE's want a value.
+    fn written_taints(&self, pool: &Drawn) -> Vec<Taint> {
+        let written = pool.taints.iter().map(|(key, value, effect)| {
+            let value = match (self.cloud, VALUES[*value]) {
+                ("gcp", "") => "c",
+                (_, value) => value,
+            };
+            (
+                KEYS[*key].to_owned(),
+                value.to_owned(),
+                EFFECTS[*effect].to_owned(),
+            )
+        });
+        written.collect()
+    }
+
+    fn names(&self, wanted: impl Fn(&Drawn) -> bool) -> BTreeSet<String> {
+        let pools = self.pools.iter().filter(|pool| wanted(pool));
+        pools.map(|pool| pool.name.clone()).collect()
+    }
+}
+
+/// What runs on nodes: the pools it must run on, and what it tolerates.
+struct Placed {
+    what: String,
+    pools: BTreeSet<String>,
+    tolerations: Vec<Value>,
+}
+
+/// Everything of a plan that makes pods for nodes.
+fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
+    let mut all = Vec::new();
+    let mut place = |what: String, pools: BTreeSet<String>, tolerations: &Value| {
+        let tolerations = tolerations.as_array().cloned().unwrap_or_default();
+        all.push(Placed {
+            what,
+            pools,
+            tolerations,
+        });
+    };
+    for object in &plan.objects {
+        let value = serde_json::to_value(&object.node).unwrap();
+        let name = &object.identity.name;
+        let (pool, spec) = match object.identity.kind.as_str() {
+            "DaemonSet" => {
+                let template = &value["spec"]["template"];
+                (
+                    &template["metadata"]["labels"]["gpuc.dev/pool"],
+                    &template["spec"],
+                )
+            }
+            "NVIDIADriver" | "NicNodePolicy" => (
+                &value["spec"]["nodeSelector"]["gpuc.dev/pool"],
+                &value["spec"],
+            ),
+            _ => continue,
+        };
+        let pool = pool
+            .as_str()
+            .unwrap_or_else(|| panic!("{name} is on no pool"));
+        place(
+            name.clone(),
+            BTreeSet::from([pool.to_owned()]),
+            &spec["tolerations"],
+        );
+    }
+    for release in &plan.releases {
+        let values = serde_json::to_value(&release.values).unwrap();
+        let name = &release.name;
+        let own = |prefix: &str| BTreeSet::from([name.strip_prefix(prefix).unwrap().to_owned()]);
+        let by_operator = |pool: &Drawn| pool.advertiser == "operator" || pool.driver == "operator";
+        let worker = "node-feature-discovery";
+        match release.chart.name {
+            chart @ ("nvidia-device-plugin" | "dcgm-exporter") => {
+                place(
+                    name.clone(),
+                    own(&format!("{chart}-")),
+                    &values["tolerations"],
+                );
+            }
+            "gpu-operator" => {
+                let pools = cluster.names(by_operator);
+                place(
+                    name.clone(),
+                    pools.clone(),
+                    &values["daemonsets"]["tolerations"],
+                );
+                if values["nfd"]["enabled"] == true {
+                    place(
+                        format!("{worker} of {name}"),
+                        pools,
+                        &values[worker]["worker"]["tolerations"],
+                    );
+                }
+            }
+            "network-operator" => {
+                if values["nfd"]["enabled"] == true {
+                    let pools = cluster.names(|pool| pool.rdma);
+                    place(
+                        format!("{worker} of {name}"),
+                        pools,
+                        &values[worker]["worker"]["tolerations"],
+                    );
+                }
+            }
+            "node-feature-discovery" => {
+                place(
+                    name.clone(),
+                    cluster.names(|_| true),
+                    &values["worker"]["tolerations"],
+                );
+            }
+            "dra-driver-nvidia-gpu" => {
+                let pools = cluster.names(|pool| pool.advertiser == "dra");
+                place(name.clone(), pools, &values["kubeletPlugin"]["tolerations"]);
+            }
+            // Their pods run anywhere, or on every node by the chart's own tolerations.
+            "kube-prometheus-stack" | "kueue" | "cluster-autoscaler" => {}
+            other => panic!("nobody says where the pods of {other} run"),
+        }
+    }
+    all
+}
+
+/// Kubernetes' rule: <https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/>, read 2026-11-21.
+fn tolerates(toleration: &Value, (key, value, effect): &Taint) -> bool {
+    let is = |field: &str, wanted: &str| {
+        let found = toleration[field].as_str().unwrap_or_default();
+        found.is_empty() || found == wanted
+    };
+    let matches_value = match toleration["operator"].as_str() {
+        Some("Exists") => true,
+        _ => toleration["value"].as_str().unwrap_or_default() == value,
+    };
+    is("key", key) && is("effect", effect) && matches_value
+}
+
+fn every_pod_tolerates_its_own_nodes_and_no_others(cluster: &Cluster, plan: &Plan) {
+    for placed in placed(cluster, plan) {
+        let pools = cluster.pools.iter();
+        let pools: Vec<_> = pools.filter(|it| placed.pools.contains(&it.name)).collect();
+        assert_eq!(pools.len(), placed.pools.len(), "{}", placed.what);
+        assert!(!pools.is_empty(), "{} runs nowhere", placed.what);
+        let taints = pools.iter().flat_map(|pool| cluster.taints(pool));
+        let taints: BTreeSet<_> = taints.collect();
+        for taint in taints.iter().filter(|taint| taint.2 != "PreferNoSchedule") {
+            let mut tolerations = placed.tolerations.iter();
+            assert!(
+                tolerations.any(|it| tolerates(it, taint)),
+                "{} does not tolerate {taint:?}",
+                placed.what
+            );
+        }
+        for toleration in &placed.tolerations {
+            let starts = toleration["key"] == STARTUP && pools.iter().any(|pool| pool.is_cut);
+            assert!(
+                starts || taints.iter().any(|taint| tolerates(toleration, taint)),
+                "{} tolerates {toleration}, which is on none of its pools",
+                placed.what
+            );
+        }
+    }
+    must_exist(cluster, plan);
+}
+
+/// Nothing is missing either: each pool that something serves has it.
+fn must_exist(cluster: &Cluster, plan: &Plan) {
+    let runs = |what: &str| placed(cluster, plan).into_iter().any(|it| it.what == what);
+    for pool in &cluster.pools {
+        let wanted = match pool.advertiser {
+            "gpuc" => format!("gpuc-runtime-{}", pool.name),
+            "nvidia" => format!("nvidia-device-plugin-{}", pool.name),
+            "operator" => "gpu-operator".to_owned(),
+            _ => "dra-driver-nvidia-gpu".to_owned(),
+        };
+        assert!(runs(&wanted), "{wanted} is missing");
+        if pool.driver == "operator" {
+            assert!(runs("gpu-operator"));
+        }
+    }
+}
+
+/// Helm's longest name of a release (helm/helm `pkg/chartutil/validate_name.go`), and Kubernetes' of a namespace.
+fn names_fit(plan: &Plan) {
+    for release in &plan.releases {
+        assert!(release.name.len() <= 53, "{}", release.name);
+        assert!(release.namespace.len() <= 63, "{}", release.namespace);
+    }
+}
+
+#[test]
+fn any_taints_on_any_pools() {
+    let config = Config {
+        cases: 120,
+        max_global_rejects: 4000,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let seen = Cell::new(0);
+    let result = TestRunner::new(config).run(&cluster(), |cluster| {
+        let text = cluster.text();
+        let outcome = compile_text(&text);
+        let Some(plan) = &outcome.compilations[0].plan else {
+            let refused = outcome
+                .findings
+                .iter()
+                .any(|it| it.code.id.starts_with("GPUC2"));
+            prop_assert!(refused, "{}\n{}", text, outcome.text());
+            return Err(TestCaseError::reject("refused"));
+        };
+        every_pod_tolerates_its_own_nodes_and_no_others(&cluster, plan);
+        names_fit(plan);
+        objects_fit("a drawn cluster", plan);
+        let tree = &outcome.compilations[0].output.as_ref().unwrap().0;
+        tools_fit(cluster.gitops, "demo", tree, plan);
+        seen.set(seen.get() + 1);
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(seen.get(), 120);
+}
+
+#[test]
+fn tolerations_are_read_as_kubernetes_does() {
+    let taint = ("a".to_owned(), "b".to_owned(), "NoExecute".to_owned());
+    for (toleration, expected) in [
+        (json!({"operator": "Exists"}), true),
+        (
+            json!({"key": "a", "operator": "Exists", "effect": "NoSchedule"}),
+            false,
+        ),
+        (json!({"key": "a", "value": "b"}), true),
+        (
+            json!({"key": "a", "operator": "Equal", "value": "c"}),
+            false,
+        ),
+        (json!({"key": "a"}), false),
+    ] {
+        assert_eq!(tolerates(&toleration, &taint), expected, "{toleration}");
+    }
+}
