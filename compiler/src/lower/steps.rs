@@ -2,8 +2,8 @@
 //!
 //! Nobody writes the order down: a step comes after what makes its namespaces, after what brings the kinds of its
 //! objects, and after the charts that its own chart names. A chart is waited for until its pods are ready, so that it
-//! comes after what these wait for as well: runtime and storage classes, quotas, the driver. Whatever brings the tree to
-//! the cluster follows this.
+//! comes after what these wait for as well: runtime and storage classes, quotas, the driver. Whatever brings the tree
+//! to the cluster follows this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
