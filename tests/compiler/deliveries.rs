@@ -334,3 +334,26 @@ pub(crate) fn tools_fit(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
         }
     }
 }
+
+#[test]
+fn namespaces_are_kept_by_the_tool_that_is_left_as_well() {
+    let mut seen = 0;
+    for way in ways() {
+        for tree in [&way.flux, &way.argocd] {
+            let namespaces = tree
+                .files()
+                .filter(|(path, _)| path.contains("/namespace-"));
+            for (path, file) in namespaces {
+                seen += 1;
+                let kept = [
+                    "kustomize.toolkit.fluxcd.io/prune: disabled",
+                    "argocd.argoproj.io/sync-options: Prune=false,Delete=false",
+                ];
+                for words in kept {
+                    assert!(file.contents.contains(words), "{path}");
+                }
+            }
+        }
+    }
+    assert!(seen > 0, "some tree has a namespace");
+}

@@ -419,6 +419,30 @@ fn look_at(dashboard: &Value) {
 }
 
 #[test]
+fn claims_are_watched_by_their_quotas_and_not_counted() {
+    let text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\nkubernetes: {version: \"1.35\"}\n\
+                cloud: {aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}\n\
+                stack: {allocation: dra}\nnodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]\n\
+                monitoring: {prometheus: {existing: {release: a}}}\n";
+    let outcome = compile_text(text);
+    let plan = outcome.compilations[0].plan.as_ref();
+    let rules = rules(plan.unwrap_or_else(|| panic!("{}", outcome.text())));
+    let mut quotas = 0;
+    for (_, rule) in &rules {
+        let expression = rule["expr"].as_str().unwrap();
+        // An empty matcher picks what has no such label.
+        assert!(!expression.contains("resource=~\"\""), "{expression}");
+        assert_ne!(rule["alert"], "GpuUnhealthy", "nothing is counted");
+        if rule["alert"] == "GpuQuotaNearlyUsed" {
+            quotas += 1;
+            let class = r"gpu\\.gpuc\\.dev\\.deviceclass\\.resource\\.k8s\\.io/devices";
+            assert!(expression.contains(class), "{expression}");
+        }
+    }
+    assert_eq!(quotas, 1);
+}
+
+#[test]
 fn an_alert_that_is_not_wanted_is_not_there() {
     let text = |alerts: &str| {
         format!(

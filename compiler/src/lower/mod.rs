@@ -31,6 +31,9 @@ pub(crate) use device_plugin::{
 };
 pub(crate) use node_config::{access, extras, strategy_word};
 
+/// The component whose DaemonSets install a pool's driver, where one does.
+pub(crate) const DRIVER_INSTALLER: &str = "nvidia-driver-installer";
+
 /// What to do about a cluster.
 pub fn lower(cluster: &Checked<'_>) -> Plan {
     let mut objects = device_plugin::objects(cluster);

@@ -1,10 +1,15 @@
 //! What is put into the cluster after what.
 //!
 //! Nobody writes the order down: a step comes after what makes its namespaces, after what brings the kinds of its
-//! objects, and after the charts that its own chart names. Whatever brings the tree to the cluster follows this.
+//! objects, and after the charts that its own chart names. A chart is waited for until its pods are ready, so that it
+//! comes after what these wait for as well: runtime and storage classes, quotas, the driver. Whatever brings the tree
+//! to the cluster follows this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::DRIVER_INSTALLER;
+use crate::model::POOL_LABEL;
+use crate::node::Node;
 use crate::plan::{Identity, Need, Object, Release, Step, What};
 
 /// Every component of objects and every release, each after what it needs.
@@ -36,6 +41,8 @@ struct Makers<'t> {
     groups: BTreeMap<&'static str, &'t str>,
     /// The releases of each chart.
     charts: BTreeMap<&'static str, Vec<&'t str>>,
+    /// Everything that components make: pods may wait for some of it.
+    objects: &'t [Object],
 }
 
 impl<'t> Makers<'t> {
@@ -58,6 +65,7 @@ impl<'t> Makers<'t> {
             namespaces: namespaces.collect(),
             groups: groups.collect(),
             charts,
+            objects,
         }
     }
 
@@ -88,8 +96,51 @@ impl<'t> Makers<'t> {
             })
         });
         let namespace = self.of_namespace(&release.namespace);
-        after.chain(namespace).collect()
+        let pods = self.objects.iter().filter_map(|object| {
+            Some(Need {
+                step: object.component.clone(),
+                because: awaited(object, release)?,
+            })
+        });
+        after.chain(namespace).chain(pods).collect()
     }
+}
+
+/// Why the pods of a release are not ready before an object is there.
+fn awaited(object: &Object, release: &Release) -> Option<String> {
+    let Identity {
+        kind,
+        namespace,
+        name,
+        ..
+    } = &object.identity;
+    let values = &release.values;
+    match kind.as_str() {
+        "RuntimeClass" if mentions(values, "runtimeClassName", name) => {
+            Some(format!("it makes the runtime class {name}"))
+        }
+        // A volume may be of the default class as well, which no value names.
+        "StorageClass" => Some("it makes the classes of volumes".to_owned()),
+        "ResourceQuota" if namespace.as_ref() == Some(&release.namespace) => {
+            Some(format!("it makes the quota {name}"))
+        }
+        "DaemonSet" if object.component == DRIVER_INSTALLER => {
+            let labels = object.node.get("metadata")?.get("labels")?;
+            let pool = labels.get(POOL_LABEL)?.text()?;
+            let serves = release.pools.iter().any(|served| served == pool);
+            serves.then(|| format!("it installs the driver of pool {pool}"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a key anywhere in the values has this text.
+fn mentions(values: &Node, key: &str, text: &str) -> bool {
+    let here = values.get(key).and_then(Node::text) == Some(text);
+    let mut below = values.entries().iter().map(|entry| &entry.value);
+    let mut items = values.items().iter();
+    here || below.any(|node| mentions(node, key, text))
+        || items.any(|node| mentions(node, key, text))
 }
 
 fn group(identity: &Identity) -> &str {
@@ -139,7 +190,7 @@ mod tests {
 
     use super::*;
     use crate::chart::{Chart, Crds, PodSecurity};
-    use crate::node::{Node, Origin};
+    use crate::node::Origin;
 
     static OPERATOR: Chart = Chart {
         name: "operator",
@@ -181,6 +232,54 @@ mod tests {
             pools: Vec::new(),
             daemon_sets: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_chart_comes_after_what_its_pods_wait_for() {
+        let installer = json!({
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
+            "metadata": {"name": "i", "namespace": "kube-system", "labels": {POOL_LABEL: "gpu"}},
+        });
+        let named = |kind: &str, api: &str, name: &str, namespace: &str| {
+            let metadata =
+                json!({"name": name, "namespace": Some(namespace).filter(|it| !it.is_empty())});
+            let object = json!({"apiVersion": api, "kind": kind, "metadata": metadata});
+            Object::new(&format!("z-{kind}"), &object, Origin::default())
+        };
+        let objects = [
+            Object::new(DRIVER_INSTALLER, &installer, Origin::default()),
+            named("RuntimeClass", "node.k8s.io/v1", "nvidia", ""),
+            named("ResourceQuota", "v1", "critical", "a"),
+            named("StorageClass", "storage.k8s.io/v1", "fast", ""),
+        ];
+        let exporter = Release {
+            values: Node::from_json(json!({"pod": [{"runtimeClassName": "nvidia"}]})),
+            pools: vec!["gpu".to_owned()],
+            ..release("exporter", &EXPORTER, "a")
+        };
+        let needs = |release: Release| {
+            let steps = steps(&objects, &[release]);
+            let step = steps.into_iter().find(|step| step.what == What::Release);
+            let step = step.expect("the release is a step");
+            let needs = step.needs.into_iter().map(|need| need.step);
+            needs.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            needs(exporter),
+            [
+                DRIVER_INSTALLER,
+                "z-ResourceQuota",
+                "z-RuntimeClass",
+                "z-StorageClass"
+            ]
+        );
+        let elsewhere = Release {
+            values: Node::from_json(json!({"runtimeClassName": "other"})),
+            pools: vec!["system".to_owned()],
+            ..release("elsewhere", &EXPORTER, "b")
+        };
+        assert_eq!(needs(elsewhere), ["z-StorageClass"]);
     }
 
     #[test]

@@ -294,7 +294,7 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         .collect();
     if !starting.is_empty() {
         notes.push(format!(
-            "New nodes of {} come with the taint `{STARTUP_TAINT}`; gpuc-runtime takes it off when it has cut their GPUs. \
+            "New nodes of {} come with the taint {STARTUP_TAINT}; gpuc-runtime takes it off when it has cut their GPUs. \
              Pods must not tolerate it.",
             names(&starting)
         ));
@@ -302,14 +302,14 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let claimed: Vec<_> = cluster.pools_claimed().collect();
     if !claimed.is_empty() {
         notes.push(format!(
-            "Pods claim the GPUs of {}: `nvidia.com/gpu` is not among what those nodes have. Containers share a GPU by \
+            "Pods claim the GPUs of {}: nvidia.com/gpu is not among what those nodes have. Containers share a GPU by \
              naming one ResourceClaim of their namespace. A class looks at the card alone, so that a pod names the pool's \
              nodes too.",
             names(&claimed)
         ));
         if cluster.kubernetes.sure().value >= KubernetesVersion::FIRST_WITH_BRIDGE {
             notes.push(
-                "This Kubernetes makes a claim for a container that asks for `nvidia.com/gpu` as before: a whole GPU of \
+                "This Kubernetes makes a claim for a container that asks for nvidia.com/gpu as before: a whole GPU of \
                  any of these pools that the pod may run on."
                     .to_owned(),
             );

@@ -121,6 +121,11 @@ impl<'de> Visitor<'de> for FragmentVisitor {
         whole.map_err(|_| E::custom(format!("the number {value} is too large")))
     }
 
+    fn visit_i128<E: de::Error>(self, value: i128) -> Result<Fragment, E> {
+        let whole = i64::try_from(value).map(Fragment::Integer);
+        whole.map_err(|_| E::custom(format!("the number {value} is too large")))
+    }
+
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Fragment, E> {
         Ok(Fragment::Float(value))
     }
@@ -163,6 +168,18 @@ impl JsonSchema for Fragment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_beyond_64_bits_is_told_so() {
+        for number in [i128::from(i64::MAX) + 1, i128::from(u64::MAX) + 1] {
+            let deserializer = de::value::I128Deserializer::<de::value::Error>::new(number);
+            let error = Fragment::deserialize(deserializer).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("the number {number} is too large")
+            );
+        }
+    }
 
     #[test]
     fn what_goes_in_comes_out() {

@@ -18,13 +18,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::os::{DRIVER_IN_CONTAINER, DRIVER_ROOT};
 use crate::check::Checked;
-use crate::lower::{early_tolerations, inputs};
+use crate::lower::{DRIVER_INSTALLER as COMPONENT, early_tolerations, inputs};
 use crate::model::{POOL_LABEL, Pool};
 use crate::node::Origin;
 use crate::plan::Object;
-
-/// The part of the cluster that these objects belong to.
-const COMPONENT: &str = "nvidia-driver-installer";
 
 const NAMESPACE: &str = "kube-system";
 

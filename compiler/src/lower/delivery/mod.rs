@@ -37,16 +37,21 @@ pub(super) fn delivery(cluster: &Checked<'_>, goods: &Goods<'_>) -> Delivery {
     }
 }
 
-/// Writes on objects what the tool that brings them must not do with them.
+/// Writes on objects what the tool that brings them must not do with them. A namespace has the words of every tool:
+/// where one takes over from another, the other is removed after it has seen the tree of its successor.
 pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
     let Some(gitops) = &cluster.written.gitops else {
         return;
     };
     for object in objects {
-        let protections = match &gitops.value {
-            Gitops::Flux(_) => flux::protections(object),
-            Gitops::Argocd(_) => argocd::protections(object),
-        };
+        let is_namespace = object.identity.kind == "Namespace";
+        let mut protections = Vec::new();
+        if is_namespace || matches!(gitops.value, Gitops::Flux(_)) {
+            protections.extend(flux::protections(object));
+        }
+        if is_namespace || matches!(gitops.value, Gitops::Argocd(_)) {
+            protections.extend(argocd::protections(object));
+        }
         let origin = || {
             let why = "what brings the object to the cluster must not remove or change it";
             Origin::rule([gitops.span], why)

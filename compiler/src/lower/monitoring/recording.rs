@@ -19,8 +19,11 @@ pub(super) struct Recording {
 /// The rules of a pool with GPUs.
 pub(super) fn recordings(pool: &Pool, measures: Measures) -> Vec<Recording> {
     let here = Here { pool, measures };
+    // Kubernetes counts nothing on nodes whose GPUs are claimed.
+    let counted = !pool.offers.sure().is_empty();
     let every = series::SERIES.iter();
     every
+        .filter(|series| counted || !series::COUNTED.iter().any(|it| std::ptr::eq(*it, **series)))
         .map(|series| Recording {
             series,
             expression: here.expression(series),

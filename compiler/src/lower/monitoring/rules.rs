@@ -60,6 +60,10 @@ pub(super) fn of_cluster(cluster: &Checked<'_>) -> Option<Object> {
     let offers = offers.flat_map(|offer| offer.origin.inputs().to_vec());
     let mut inputs = inputs_of(cluster);
     inputs.extend(offers);
+    for pool in cluster.pools_claimed() {
+        inputs.push(pool.name.span);
+        inputs.extend(inputs::serving(pool));
+    }
     let why = "nodes and quotas are looked at for the whole cluster";
     let origin = Origin::rule(inputs, why);
     Some(object(

@@ -109,6 +109,9 @@ pub static NODE_REQUESTED: Series = Series {
     labels: &["node", "resource", "namespace"],
 };
 
+/// Those of resources that Kubernetes counts.
+pub static COUNTED: &[&Series] = &[&NODE_CAPACITY, &NODE_ALLOCATABLE, &NODE_REQUESTED];
+
 /// Every recorded series, in the order that they are recorded in: later ones read earlier ones.
 pub static SERIES: &[&Series] = &[
     &NODE_POOL,

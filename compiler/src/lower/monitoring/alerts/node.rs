@@ -14,7 +14,7 @@ pub(in super::super) fn of_cluster(cluster: &Checked<'_>) -> Vec<Alert> {
         return Vec::new();
     };
     let limits = &monitoring.alerts;
-    let quota = quota_nearly_used(limits.quota_used_percent.value);
+    let quota = quota_nearly_used(&quotas(cluster), limits.quota_used_percent.value);
     let every = without_metrics(cluster).into_iter().chain([quota]);
     every
         .filter(|alert| is_wanted(limits, alert.name))
@@ -50,11 +50,18 @@ fn without_metrics(cluster: &Checked<'_>) -> Option<Alert> {
     })
 }
 
-/// Only `requests.` counts for what is not Kubernetes' own (kubernetes/kubernetes
-/// `pkg/quota/v1/evaluator/core/pods.go`).
-fn quota_nearly_used(percent: u32) -> Alert {
+/// What quotas of GPUs limit, as a regular expression in PromQL's quotes. Only `requests.` counts for what is not
+/// Kubernetes' own (kubernetes/kubernetes `pkg/quota/v1/evaluator/core/pods.go`); claims count by their class.
+fn quotas(cluster: &Checked<'_>) -> String {
+    let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
+    let classes = classes.map(|class| class.quota().replace('.', "\\\\."));
+    let counted = std::iter::once("requests\\\\.nvidia\\\\.com/.+".to_owned());
+    counted.chain(classes).collect::<Vec<_>>().join("|")
+}
+
+fn quota_nearly_used(quotas: &str, percent: u32) -> Alert {
     let of = |kind: &str| {
-        let matchers = format!("resource=~\"requests\\\\.nvidia\\\\.com/.+\",type=\"{kind}\"");
+        let matchers = format!("resource=~\"{quotas}\",type=\"{kind}\"");
         Expression::of(&metrics::RESOURCE_QUOTA, &matchers)
     };
     Alert {

@@ -13,8 +13,10 @@ use crate::lower::daemon_set_of_plugin;
 
 /// The alerts about a pool's nodes.
 pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
-    let mut alerts = vec![unhealthy(watched)];
-    alerts.extend(missing(watched));
+    let mut alerts = missing(watched);
+    if !alerts.is_empty() {
+        alerts.insert(0, unhealthy(watched));
+    }
     if let Some(plugin) = daemon_set_of_plugin(watched.pool) {
         let what = "the device plugin";
         alerts.push(not_ready(AlertName::GpuPluginDown, watched, &plugin, what));
