@@ -1,0 +1,201 @@
+//! `JupyterHub`, by the Zero to JupyterHub chart: a hub that starts a pod for each person who logs in.
+//!
+//! A profile that names a pool becomes what KubeSpawner overrides for its pods: the pool's labels to select, its taints
+//! to tolerate, the resource that its nodes offer, and the runtime class where pods need one. KubeSpawner replaces
+//! lists and merges mappings, <https://jupyterhub-kubespawner.readthedocs.io/en/latest/spawner.html>, `profile_list`,
+//! read 2026-11-21.
+
+use gpuc_schema::config::{JupyterHub, NotebookProfile, Quantity};
+use serde_json::{Map, Number, Value, json};
+
+use super::{Chart, Crds, PodSecurity};
+use crate::check::Checked;
+use crate::lower;
+use crate::model::{Devices, Pool};
+use crate::node::{Node, Origin};
+use crate::plan::Release;
+
+/// The chart.
+pub static JUPYTERHUB: Chart = Chart {
+    name: "jupyterhub",
+    repository: "https://hub.jupyter.org/helm-chart/",
+    version: "4.4.0",
+    namespace: "jupyterhub",
+    // Each notebook has a privileged init container, which bars it from the node's own credentials at the metadata
+    // server. A NetworkPolicy does so too, but only where the cluster's network heeds it. Nobody but the hub makes pods
+    // there.
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::None,
+    groups: &[],
+    after: &[],
+    releases,
+    source: "jupyterhub/zero-to-jupyterhub-k8s@4.4.0 jupyterhub/values.yaml and values.schema.yaml, 2026-11-21",
+};
+
+/// How long a notebook may take to start, in seconds: a node may have to be made for it, and images with frameworks are
+/// large. By default the hub gives up after 300.
+const START_SECONDS: u32 = 1200;
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let release = |hub: &JupyterHub| {
+        let used = hub.profiles.iter().filter_map(|it| pool(cluster, it));
+        let of_pools = used.flat_map(|pool| {
+            let placement = lower::inputs::placement(pool);
+            placement.into_iter().chain(lower::inputs::serving(pool))
+        });
+        let asked = cluster.written.notebooks.as_ref().map(|it| it.span);
+        let mut inputs: Vec<_> = of_pools.chain(asked).collect();
+        inputs.sort_unstable();
+        inputs.dedup();
+        let why = "`notebooks` asks for a JupyterHub, whose profiles follow from their pools";
+        Release {
+            name: JUPYTERHUB.name.to_owned(),
+            chart: &JUPYTERHUB,
+            repository: JUPYTERHUB.repository.to_owned(),
+            namespace: JUPYTERHUB.namespace.to_owned(),
+            values: Node::typed(&values(cluster, hub), Origin::rule(inputs, why)),
+            pools: Vec::new(),
+            daemon_sets: Vec::new(),
+        }
+    };
+    cluster.jupyter_hub().map(release).into_iter().collect()
+}
+
+fn pool<'c>(cluster: &'c Checked<'_>, profile: &NotebookProfile) -> Option<&'c Pool> {
+    cluster.pool(profile.pool.as_ref()?)
+}
+
+fn values(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
+    let profiles = hub.profiles.iter();
+    let profiles: Vec<_> = profiles
+        .map(|profile| listed(cluster, hub, profile))
+        .collect();
+    let idle = hub.idle_minutes.value * 60;
+    let mut values = json!({
+        "cull": {"enabled": true, "timeout": idle, "every": (idle / 2).min(600)},
+        // They pull every image onto every node that people may use, those with frameworks onto nodes without GPUs too,
+        // and each upgrade of the release waits for it.
+        "prePuller": {"hook": {"enabled": false}, "continuous": {"enabled": false}},
+        "proxy": {"service": {"type": hub.service.word()}},
+        // It is the scheduler of Kubernetes 1.30, and one may be a single version behind its cluster:
+        // https://kubernetes.io/releases/version-skew-policy/, read 2026-11-21.
+        "scheduling": {"userScheduler": {"enabled": false}},
+        "singleuser": {
+            "profileList": profiles,
+            "startTimeout": START_SECONDS,
+            "storage": storage(cluster, hub),
+        },
+    });
+    let mut of_hub = Map::new();
+    if let Some(secret) = &hub.secret {
+        of_hub.insert("existingSecret".to_owned(), json!(secret.value));
+    }
+    if let Some(class) = class(hub) {
+        let pvc = json!({"pvc": {"storageClassName": class}});
+        of_hub.insert("db".to_owned(), pvc);
+    }
+    if !of_hub.is_empty() {
+        values["hub"] = Value::Object(of_hub);
+    }
+    values
+}
+
+fn class(hub: &JupyterHub) -> Option<&str> {
+    let class = hub.storage.as_ref()?.class.as_ref()?;
+    Some(&class.value)
+}
+
+/// Volumes of every notebook: KubeSpawner has one list for all of them, and a profile's would take the place of the one
+/// with people's files. Frameworks hand data between processes in `/dev/shm`, of which containers have 64 MiB; what is
+/// written there counts as the notebook's memory.
+fn storage(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
+    let mut storage = Map::new();
+    if let Some(written) = &hub.storage {
+        let size = format!("{}Gi", written.size_gib);
+        storage.insert("capacity".to_owned(), json!(size));
+    }
+    if let Some(class) = class(hub) {
+        storage.insert("dynamic".to_owned(), json!({"storageClass": class}));
+    }
+    let mut pools = hub.profiles.iter().filter_map(|it| pool(cluster, it));
+    if pools.any(Pool::has_gpus) {
+        let volumes = json!([{"name": "shm", "emptyDir": {"medium": "Memory"}}]);
+        let mounts = json!([{"name": "shm", "mountPath": "/dev/shm"}]);
+        storage.insert("extraVolumes".to_owned(), volumes);
+        storage.insert("extraVolumeMounts".to_owned(), mounts);
+    }
+    Value::Object(storage)
+}
+
+/// An entry of the list that people choose from.
+fn listed(cluster: &Checked<'_>, hub: &JupyterHub, profile: &NotebookProfile) -> Value {
+    let mut entry = json!({"display_name": profile.name.value, "slug": slug(&profile.name)});
+    let overrides = overrides(cluster, hub, profile);
+    if !overrides.is_empty() {
+        entry["kubespawner_override"] = Value::Object(overrides);
+    }
+    entry
+}
+
+fn overrides(
+    cluster: &Checked<'_>,
+    hub: &JupyterHub,
+    profile: &NotebookProfile,
+) -> Map<String, Value> {
+    let mut overrides = Map::new();
+    let mut set = |key: &str, value: Value| overrides.insert(key.to_owned(), value);
+    if let Some(image) = profile.image.as_ref().or(hub.image.as_ref()) {
+        set("image", json!(image.value));
+    }
+    if let Some(cores) = profile.cpu.as_ref().and_then(cores) {
+        set("cpu_guarantee", cores.clone());
+        set("cpu_limit", cores);
+    }
+    if let Some(bytes) = profile.memory.as_ref().and_then(bytes) {
+        set("mem_guarantee", json!(bytes));
+        set("mem_limit", json!(bytes));
+    }
+    let Some(pool) = pool(cluster, profile) else {
+        return overrides;
+    };
+    let labels = pool.selector.iter();
+    let labels = labels.map(|label| (label.key.clone(), json!(label.value)));
+    set("node_selector", Value::Object(labels.collect()));
+    set("tolerations", json!(lower::tolerations(pool)));
+    if let Some(devices) = Devices::of(profile, pool) {
+        let amounts = json!({devices.resource: devices.count.to_string()});
+        set("extra_resource_guarantees", amounts.clone());
+        set("extra_resource_limits", amounts);
+        if let Some(class) = lower::test_pod_class(cluster, pool) {
+            set("extra_pod_config", json!({"runtimeClassName": class}));
+        }
+    }
+    overrides
+}
+
+/// Cores as KubeSpawner reads them: a number.
+fn cores(amount: &gpuc_schema::Spanned<Quantity>) -> Option<Value> {
+    let thousandths = amount.thousandths()?;
+    if thousandths.is_multiple_of(1000) {
+        return Some(json!(thousandths / 1000));
+    }
+    let cores = f64::from(u32::try_from(thousandths).ok()?) / 1000.0;
+    Number::from_f64(cores).map(Value::Number)
+}
+
+/// Bytes: `JupyterHub` has suffixes of its own, of which `G` is what Kubernetes writes `Gi`.
+///
+/// Source: <https://jupyterhub.readthedocs.io/en/stable/reference/api/spawner.html>, `mem_limit`, read 2026-11-21.
+fn bytes(amount: &gpuc_schema::Spanned<Quantity>) -> Option<u64> {
+    Some(amount.thousandths()?.div_ceil(1000))
+}
+
+/// What a profile is called in URLs, by its name: lower-case letters and digits, with `-` for what is between them.
+pub(crate) fn slug(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<_> = words
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    words.join("-")
+}
