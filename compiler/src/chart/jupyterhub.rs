@@ -199,3 +199,109 @@ pub(crate) fn slug(name: &str) -> String {
         .collect();
     words.join("-")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::testing::checked_file;
+
+    /// The values of a hub with these keys, on a pool of whole GPUs, one of shares, one of slices and one of none.
+    #[track_caller]
+    fn made(hub: &str) -> Value {
+        let yaml = format!(
+            "
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {{name: demo}}
+kubernetes: {{version: '1.34'}}
+cloud: {{onPrem: {{context: demo}}}}
+stack: {{devicePlugin: nvidia}}
+charts: {{jupyterhub: {{values: {{hub: {{config: {{JupyterHub: {{authenticator_class: github}}}}}}}}}}}}
+nodePools:
+  - {{name: cpu, hosts: [a], nodes: {{count: 1}}}}
+  - name: whole
+    hosts: [b]
+    nodes: {{count: 1}}
+    gpu: {{model: A30, perNode: 4}}
+    taints: [{{key: nvidia.com/gpu, value: present, effect: NoSchedule}}]
+  - name: shares
+    hosts: [c]
+    nodes: {{count: 1}}
+    gpu: {{model: A30, perNode: 1}}
+    sharing: {{timeSlicing: {{replicas: 4, rename: true}}}}
+  - name: slices
+    hosts: [d]
+    nodes: {{count: 1}}
+    gpu: {{model: A30, perNode: 1}}
+    sharing: {{mig: {{strategy: mixed, perGpu: [{{layout: [{{profile: 1g.6gb, count: 4}}]}}]}}}}
+    stack: {{devicePlugin: gpuc, runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}
+notebooks: {{jupyterHub: {{{hub}}}}}
+"
+        );
+        checked_file(&yaml, |cluster| {
+            let hub = cluster.jupyter_hub().expect("a hub");
+            values(&cluster, hub)
+        })
+    }
+
+    #[test]
+    fn profiles_follow_from_their_pools() {
+        let values = made(
+            "image: 'r.example.com/n:1', profiles: [
+                {name: Two A30, pool: whole, gpus: 2, cpu: 1.5, memory: 2Gi},
+                {name: Share, pool: shares, image: 'r.example.com/m:2'},
+                {name: Slice, pool: slices, profile: 1g.6gb},
+                {name: CPU (small), cpu: 4, memory: 1G}]",
+        );
+        let list = &values["singleuser"]["profileList"];
+        let of = |index: usize| &list[index]["kubespawner_override"];
+        let amounts = |index: usize| &of(index)["extra_resource_limits"];
+        assert_eq!(
+            *of(0),
+            json!({
+                "image": "r.example.com/n:1",
+                "cpu_guarantee": 1.5,
+                "cpu_limit": 1.5,
+                "mem_guarantee": 2_147_483_648_u64,
+                "mem_limit": 2_147_483_648_u64,
+                "node_selector": {"gpuc.dev/pool": "whole"},
+                "tolerations": [{"key": "nvidia.com/gpu", "operator": "Equal", "value": "present",
+                    "effect": "NoSchedule"}],
+                "extra_resource_guarantees": {"nvidia.com/gpu": "2"},
+                "extra_resource_limits": {"nvidia.com/gpu": "2"},
+                // No runtime class: these nodes hand out GPUs by CDI.
+            })
+        );
+        assert_eq!(*amounts(1), json!({"nvidia.com/gpu.shared": "1"}));
+        assert_eq!(of(1)["image"], "r.example.com/m:2");
+        assert_eq!(*amounts(2), json!({"nvidia.com/mig-1g.6gb": "1"}));
+        let small = json!({"display_name": "CPU (small)", "slug": "cpu-small",
+            "kubespawner_override": {"image": "r.example.com/n:1", "cpu_guarantee": 4, "cpu_limit": 4,
+                "mem_guarantee": 1_000_000_000, "mem_limit": 1_000_000_000}});
+        assert_eq!(list[3], small);
+        assert_eq!(
+            values["singleuser"]["storage"]["extraVolumeMounts"],
+            json!([{"name": "shm", "mountPath": "/dev/shm"}])
+        );
+    }
+
+    #[test]
+    fn settings_of_the_hub_reach_the_chart() {
+        let plain = made("profiles: [{name: a, pool: cpu}]");
+        assert_eq!(plain["cull"]["timeout"], 3600);
+        assert_eq!(plain["proxy"]["service"]["type"], "ClusterIP");
+        assert_eq!(plain["singleuser"]["storage"], json!({}));
+        assert_eq!(plain.get("hub"), None);
+        let all = made(
+            "profiles: [{name: a, pool: cpu}], idleMinutes: 10, storage: {sizeGiB: 5, class: fast}, \
+             secret: mine, service: NodePort",
+        );
+        let cull = json!({"enabled": true, "timeout": 600, "every": 300});
+        assert_eq!(all["cull"], cull);
+        let hub = json!({"existingSecret": "mine", "db": {"pvc": {"storageClassName": "fast"}}});
+        assert_eq!(all["hub"], hub);
+        let storage = json!({"capacity": "5Gi", "dynamic": {"storageClass": "fast"}});
+        assert_eq!(all["singleuser"]["storage"], storage);
+        assert_eq!(all["proxy"]["service"]["type"], "NodePort");
+    }
+}
