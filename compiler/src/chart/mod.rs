@@ -7,6 +7,7 @@ mod efa_device_plugin;
 mod gpu_operator;
 pub mod images;
 mod jobset;
+mod jupyterhub;
 pub mod keys;
 pub(crate) mod kube_prometheus_stack;
 mod kubeflow_trainer;
@@ -33,6 +34,8 @@ pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use gpu_operator::GPU_OPERATOR;
 pub(crate) use gpu_operator::{daemon_sets as operator_daemon_sets, objects as driver_objects};
 pub use jobset::JOBSET;
+pub use jupyterhub::JUPYTERHUB;
+pub(crate) use jupyterhub::slug;
 pub use kube_prometheus_stack::KUBE_PROMETHEUS_STACK;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;
@@ -111,6 +114,7 @@ pub static CHARTS: &[&Chart] = &[
     &DRA_DRIVER_NVIDIA_GPU,
     &GPU_OPERATOR,
     &JOBSET,
+    &JUPYTERHUB,
     &KUBE_PROMETHEUS_STACK,
     &KUBEFLOW_TRAINER,
     &KUEUE,

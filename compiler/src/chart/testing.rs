@@ -24,8 +24,14 @@ pub(crate) fn checked<T>(pool: &str, make: impl Fn(Checked<'_>) -> T) -> T {
          {{name: system, hosts: [cpu-1], nodes: {{count: 1}}}}, \
          {{name: gpu, {hosts}nodes: {{count: 1}}, stack: {{allocation: dra}}, {pool}}}]}}"
     );
+    checked_file(&yaml, make)
+}
+
+/// What a test makes of a whole file.
+#[track_caller]
+pub(crate) fn checked_file<T>(yaml: &str, make: impl Fn(Checked<'_>) -> T) -> T {
     // Through JSON: this YAML reader has tags of its own for enums, where the file has mappings.
-    let json: Value = serde_yaml::from_str(&yaml).expect("the test's YAML");
+    let json: Value = serde_yaml::from_str(yaml).expect("the test's YAML");
     let config: GpuCluster = serde_json::from_value(json).expect("the test's file");
     let mut report = Report::default();
     let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);

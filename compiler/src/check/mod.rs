@@ -65,6 +65,14 @@ mod monitoring_without_gpus;
 mod mps_kept_off;
 mod nodes_too_many;
 mod not_compiled;
+mod notebook_image_missing;
+mod notebook_login_dummy;
+mod notebook_login_missing;
+mod notebook_offer_missing;
+mod notebook_pool_missing;
+mod notebook_secrets_random;
+mod notebook_shares_several;
+mod notebook_value_invalid;
 mod operator_driver_impossible;
 mod operator_driver_version;
 mod operator_label_missing;
@@ -212,6 +220,14 @@ pub static RULES: &[&Rule] = &[
     &rdma_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
+    &notebook_pool_missing::RULE,
+    &notebook_offer_missing::RULE,
+    &notebook_shares_several::RULE,
+    &notebook_image_missing::RULE,
+    &notebook_login_missing::RULE,
+    &notebook_login_dummy::RULE,
+    &notebook_secrets_random::RULE,
+    &notebook_value_invalid::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -103,7 +103,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
             one(kueue.then_some(config.queueing.span))
         }
         "workloads" => one(config.workloads.first().map(|it| it.name.span)),
-        "notebooks" => one(config.notebooks.as_ref().map(|it| it.span)),
         "autoscaler" => {
             let karpenter = cluster.autoscaler.value == Autoscaler::Karpenter;
             let offered = facts.autoscalers.contains(&Autoscaler::Karpenter);
@@ -118,7 +117,6 @@ fn instead(facts: &Facts, path: &str) -> String {
     match path {
         "autoscaler" => one_of(autoscalers(facts)),
         "queueing" => "write `none`, and install Kueue by its own chart for now".to_owned(),
-        "notebooks" => "remove it, and install JupyterHub by its own chart for now".to_owned(),
         _ => "remove it, and apply manifests of your own for it for now".to_owned(),
     }
 }
@@ -156,7 +154,6 @@ mod tests {
             nodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]
             teams: [{name: a}, {name: b}]
             workloads: [{name: a}]
-            notebooks: {jupyterHub: {profiles: [{name: a}]}}
             ",
             "GPUC2015",
         );
@@ -164,7 +161,7 @@ mod tests {
             .iter()
             .map(|message| message.split('`').nth(1))
             .collect();
-        let expected = ["teams", "workloads", "notebooks", "autoscaler: karpenter"];
+        let expected = ["teams", "workloads", "autoscaler: karpenter"];
         assert_eq!(parts, expected.map(Some));
     }
 }

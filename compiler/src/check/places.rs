@@ -1,6 +1,6 @@
 //! What several rules look at, with the place where each was written.
 
-use gpuc_schema::config::{DriverOwner, Stack};
+use gpuc_schema::config::{DriverOwner, Fragment, NotebookProfile, Stack};
 use gpuc_schema::gpu::cuda::DriverVersion;
 use gpuc_schema::{Span, Spanned};
 
@@ -23,9 +23,34 @@ pub(super) fn machines(cluster: &Cluster) -> impl Iterator<Item = (&Pool, &'stat
     })
 }
 
-/// The images that were written, the cluster's and the pools'.
+/// The images that were written, the cluster's, the pools' and the notebooks'.
 pub(super) fn images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
-    stacks(cluster).flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image))
+    let of_stacks =
+        stacks(cluster).flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
+    let of_notebooks = cluster.jupyter_hub().into_iter().flat_map(|hub| {
+        let profiles = hub.profiles.iter();
+        hub.image.iter().chain(profiles.flat_map(|it| &it.image))
+    });
+    of_stacks.chain(of_notebooks)
+}
+
+/// The profiles of notebooks that name a pool that there is, each with it.
+pub(super) fn notebooks_on_pools(
+    cluster: &Cluster,
+) -> impl Iterator<Item = (&NotebookProfile, &Spanned<String>, &Pool)> {
+    let profiles = cluster.jupyter_hub().into_iter();
+    profiles
+        .flat_map(|hub| &hub.profiles)
+        .filter_map(|profile| {
+            let name = profile.pool.as_ref()?;
+            Some((&profile.value, name, cluster.pool(name)?))
+        })
+}
+
+/// What the user wrote into the values of a chart.
+pub(super) fn chart_values<'c>(cluster: &'c Cluster, chart: &str) -> Option<&'c Fragment> {
+    let settings = cluster.written.charts.get(chart)?;
+    Some(&settings.values.value)
 }
 
 /// What was written in `stack`, for the cluster and for each pool.

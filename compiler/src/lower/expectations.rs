@@ -99,7 +99,7 @@ fn devices(class: &DeviceClass) -> ExpectedDevices {
 }
 
 /// With CDI a test pod gets its devices whatever its runtime class; otherwise it needs NVIDIA's.
-fn test_pod_class(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
+pub(crate) fn test_pod_class(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
     let access = pool.has_gpus().then(|| access(cluster, pool))?;
     // The driver for claims describes devices by CDI, whatever the image has for plugins.
     let by_cdi = access.injection == Injection::Cdi || !pool.classes.is_empty();

@@ -29,6 +29,7 @@ pub(crate) use device_plugin::daemon_set::{early_tolerations, tolerations};
 pub(crate) use device_plugin::{
     COMPONENT as RUNTIME_NAME, NAMESPACE as RUNTIME_NAMESPACE, POD_NAME_LABEL,
 };
+pub(crate) use expectations::test_pod_class;
 pub(crate) use node_config::{access, extras, strategy_word};
 
 /// The component whose DaemonSets install a pool's driver, where one does.

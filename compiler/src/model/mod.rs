@@ -5,6 +5,7 @@
 
 mod claims;
 mod known;
+mod notebooks;
 pub mod operator;
 mod pool;
 mod sharing;
@@ -12,6 +13,7 @@ mod version;
 
 pub use claims::{Claimed, DeviceClass};
 pub use known::Known;
+pub use notebooks::Devices;
 pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
 pub use sharing::{MigGpu, Offer, Sharing};

@@ -39,6 +39,20 @@ impl Fragment {
         matches!(self, Self::Map(entries) if entries.is_empty())
     }
 
+    /// What stands at a path of keys, unless it is `null`.
+    pub fn at(&self, path: &[&str]) -> Option<&Spanned<Self>> {
+        let (key, rest) = path.split_first()?;
+        let Self::Map(entries) = self else {
+            return None;
+        };
+        let mut found = entries.iter().filter(|(name, _)| name.as_str() == *key);
+        let (_, value) = found.next()?;
+        match rest {
+            [] => Some(value).filter(|value| value.value != Self::Null),
+            rest => value.value.at(rest),
+        }
+    }
+
     /// Every text in it, keys among them.
     pub fn texts<'a>(&'a self, found: &mut dyn FnMut(&'a str, crate::Span), at: crate::Span) {
         match self {

@@ -41,10 +41,14 @@ pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
     }
     texts.workloads(config);
     if let Some(Notebooks::JupyterHub(hub)) = config.notebooks.as_ref().map(|it| &it.value) {
+        texts.some(&hub.image);
+        texts.some(hub.storage.as_ref().and_then(|it| it.class.as_ref()));
+        texts.some(&hub.secret);
         for profile in &hub.profiles {
             texts.one(&profile.name);
             texts.some(&profile.pool);
             texts.some(&profile.profile);
+            texts.some(&profile.image);
         }
     }
     texts.some(&config.mirror.images);
@@ -311,7 +315,8 @@ mod tests {
                     "profile": "@pr"}},
                 {"name": "@w3", "deployment": {"image": "@i3"}}],
             "notebooks": {"jupyterHub": {"profiles": [
-                {"name": "@n", "pool": "@np", "profile": "@nprof"}]}},
+                {"name": "@n", "pool": "@np", "profile": "@nprof", "image": "@nimage"}],
+                "image": "@hi", "secret": "@hs", "storage": {"sizeGiB": 1, "class": "@hc"}}},
             "storage": {"default": "@sd", "classes": [
                 {"name": "@s1", "volumes": {"disk": {"type": "@st"}}},
                 {"name": "@s2", "volumes": {"files": {"type": "@sf", "id": "@si"}}}]},

@@ -196,6 +196,17 @@ const VALUES: &[(&str, &[&str])] = &[
     ("gitops.argocd.namespace", &["gitops"]),
     ("gitops.flux.secret", &["deploy-key"]),
     ("gitops.argocd.cluster", &["other"]),
+    (
+        "charts.jupyterhub.values",
+        &["{hub: {config: {JupyterHub: {authenticator_class: google}}}}"],
+    ),
+    ("notebooks.jupyterHub.profiles.name", &["CPU", "no GPU"]),
+    (
+        "notebooks.jupyterHub.profiles.pool",
+        &["train", "infer", "slices", "old"],
+    ),
+    ("notebooks.jupyterHub.profiles.cpu", &["4"]),
+    ("notebooks.jupyterHub.profiles.memory", &["16Gi"]),
     ("metadata.name", &["other"]),
     ("base", &["../base/gpu-cluster.yaml"]),
     (

@@ -7,6 +7,7 @@ mod gitops;
 mod helm;
 mod helm_images;
 mod helm_keys;
+mod jupyterhub;
 mod kubernetes;
 mod mutability;
 mod yaml_1_1;

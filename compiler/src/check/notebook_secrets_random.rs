@@ -1,0 +1,159 @@
+//! Argo CD would change the notebooks' secrets at each sync.
+
+use gpuc_schema::config::Gitops;
+
+use super::Rule;
+use super::places::chart_values;
+use crate::diag::{Code, Report, Severity, words};
+use crate::model::Cluster;
+
+/// Argo CD would change the notebooks' secrets at each sync.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2146",
+        name: "notebook-secrets-random",
+        severity: Severity::Error,
+        summary: "Argo CD would change the notebooks' secrets at each sync",
+        explain: "### What it checks
+
+Whether the values of the chart `jupyterhub` have its three secrets where Argo CD installs it.
+
+### Why it matters
+
+The chart makes up the secrets that are not in its values, and keeps them by looking into the
+cluster. Argo CD renders charts without a cluster: at each sync there are others, the hub restarts,
+the proxy no longer knows it, and everybody is logged out.
+
+### What to do
+
+Write all three into `charts.jupyterhub.values`, each from `openssl rand -hex 32`, and let nobody
+read the repository who may not have them. With `secret`, the entries
+`hub.config.JupyterHub.cookie_secret` and `hub.config.CryptKeeper.keys` of that Secret go before
+those in the values, which may then be any; the proxy's token is always that of the values. Flux
+and `install.sh` need nothing of this.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
+    nodes: {count: 1}
+notebooks:
+  jupyterHub:
+    image: "registry.example.com/notebook:1.0.0"
+    profiles:
+      - {name: One A30, pool: gpu, gpus: 1}
+charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
+gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
+    nodes: {count: 1}
+notebooks:
+  jupyterHub:
+    image: "registry.example.com/notebook:1.0.0"
+    profiles:
+      - {name: One A30, pool: gpu, gpus: 1}
+charts:
+  jupyterhub:
+    values:
+      hub:
+        config: {JupyterHub: {authenticator_class: github}, CryptKeeper: {keys: ["0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f"]}}
+        cookieSecret: "1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e"
+      proxy: {secretToken: "2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d"}
+gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo}}
+"#,
+    },
+    run,
+};
+
+/// The values that hold the secrets, with the other path of each.
+///
+/// Source: jupyterhub/zero-to-jupyterhub-k8s@4.4.0 jupyterhub/values.schema.yaml, `hub.existingSecret`,
+/// `hub.cookieSecret`, `proxy.secretToken`, and jupyterhub/templates/hub/secret.yaml.
+const SECRETS: &[(&str, &str)] = &[
+    (
+        "proxy.secretToken",
+        "hub.config.ConfigurableHTTPProxy.auth_token",
+    ),
+    ("hub.cookieSecret", "hub.config.JupyterHub.cookie_secret"),
+    ("hub.config.CryptKeeper.keys", "hub.config.CryptKeeper.keys"),
+];
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let (Some(notebooks), Some(gitops)) = (&cluster.written.notebooks, &cluster.written.gitops)
+    else {
+        return;
+    };
+    if !matches!(gitops.value, Gitops::Argocd(_)) {
+        return;
+    }
+    let values = chart_values(cluster, "jupyterhub");
+    let has = |path: &str| {
+        let parts: Vec<_> = path.split('.').collect();
+        values.is_some_and(|values| values.at(&parts).is_some())
+    };
+    let missing = SECRETS
+        .iter()
+        .filter(|(one, other)| !has(one) && !has(other));
+    let missing: Vec<_> = missing.map(|(path, _)| format!("`{path}`")).collect();
+    if missing.is_empty() {
+        return;
+    }
+    let message = "the chart would make up other secrets at each sync";
+    let draft = report.draft(&RULE.code, notebooks.span, message);
+    let draft = draft.label(gitops.span, "Argo CD renders charts without the cluster");
+    let all = words::all(&missing, "and");
+    let help =
+        format!("write {all} into `charts.jupyterhub.values`, each from `openssl rand -hex 32`");
+    draft.help(help).emit();
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[track_caller]
+    fn check(values: &str, gitops: &str, is_random: bool) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools: [{{name: cpu, hosts: [a], nodes: {{count: 1}}}}]
+            notebooks: {{jupyterHub: {{profiles: [{{name: a, cpu: 1}}], secret: hub}}}}
+            charts: {{jupyterhub: {{values: {values}}}}}
+            gitops: {{{gitops}: {{repository: 'https://a.example.com/b.git', branch: main, path: c}}}}
+            "
+        );
+        let found = messages(&yaml, "GPUC2146");
+        assert_eq!(!found.is_empty(), is_random, "{values}: {gitops}");
+    }
+
+    #[test]
+    fn argo_cd_wants_all_three() {
+        let two = "hub: {cookieSecret: a, config: {CryptKeeper: {keys: [b]}}}";
+        check("{}", "argocd", true);
+        check("{}", "flux", false);
+        check(&format!("{{{two}}}"), "argocd", true);
+        check(
+            &format!("{{{two}, proxy: {{secretToken: c}}}}"),
+            "argocd",
+            false,
+        );
+        let other = "{hub: {config: {CryptKeeper: {keys: [b]}, JupyterHub: {cookie_secret: a}, \
+                     ConfigurableHTTPProxy: {auth_token: c}}}}";
+        check(other, "argocd", false);
+    }
+}

@@ -1,0 +1,58 @@
+//! The values of the chart `jupyterhub` pass the chart's own schema, which refuses what it does not know.
+
+use serde_json::{Value, json};
+
+use super::assert_none;
+use crate::corpus::cases;
+use crate::needs::{self, UPSTREAM};
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn values_are_what_the_chart_s_schema_says() {
+    let read = |file: &str| -> Value {
+        let text = needs::text(UPSTREAM, &format!("charts/jupyterhub/{file}"));
+        let yaml: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        serde_json::to_value(yaml).unwrap()
+    };
+    let defaults = read("values.yaml");
+    let validator = jsonschema::draft7::new(&read("values.schema.yaml")).unwrap();
+    let errors = |values: &Value| -> Vec<String> {
+        // As Helm does: what it validates is ours over the chart's own.
+        let mut all = defaults.clone();
+        merge(&mut all, values);
+        let errors = validator.iter_errors(&all);
+        errors
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect()
+    };
+    assert_none(&errors(&json!({})));
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for case in cases() {
+        let releases = case.plan().releases.iter();
+        for release in releases.filter(|it| it.chart.name == "jupyterhub") {
+            seen += 1;
+            let mut values = serde_json::to_value(&release.values).unwrap();
+            let found = errors(&values);
+            wrong.extend(found.iter().map(|line| format!("{}: {line}", case.name)));
+            values["singleuser"]["tolerations"] = json!([]);
+            assert!(!errors(&values).is_empty(), "{}: a typo passes", case.name);
+        }
+    }
+    assert!(seen > 3, "only {seen} releases were looked at");
+    assert_none(&wrong);
+}
+
+/// Mappings are merged, `null` takes a key away, and anything else takes the other's place.
+fn merge(into: &mut Value, over: &Value) {
+    let (Value::Object(into), Value::Object(over)) = (&mut *into, over) else {
+        *into = over.clone();
+        return;
+    };
+    for (key, value) in over {
+        if value.is_null() {
+            into.remove(key);
+        } else {
+            merge(into.entry(key).or_insert(Value::Null), value);
+        }
+    }
+}
