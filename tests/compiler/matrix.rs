@@ -3,9 +3,9 @@
 //! `golden/matrix.txt` has a line for each cell: it builds, or the names of what refuses it. A line that changes is a
 //! claim about every user with that combination, and wants to be read.
 //!
-//! Each cell that builds is built again with every way to watch its GPUs, each with another way to bring the tree: nine
-//! combinations, which three cells one after the other go through. Only a verdict that is another then has a line of its
-//! own, below that of the cell.
+//! Each cell that builds is built again with every way to watch its GPUs, each with another way to bring the tree:
+//! nine combinations, which three cells one after the other go through. Only a verdict that is another then has a line
+//! of its own, below that of the cell.
 
 use std::fmt::Write;
 
