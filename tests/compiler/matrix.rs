@@ -2,11 +2,16 @@
 //!
 //! `golden/matrix.txt` has a line for each cell: it builds, or the names of what refuses it. A line that changes is a
 //! claim about every user with that combination, and wants to be read.
+//!
+//! Each cell that builds is built again with every way to watch its GPUs, each with another way to bring the tree:
+//! nine combinations, which three cells one after the other go through. Only a verdict that is another then has a line
+//! of its own, below that of the cell.
 
 use std::fmt::Write;
 
 use gpuc::diag::Severity;
 use gpuc_schema::config::OsFamily;
+use rayon::prelude::*;
 
 use crate::support::{compile_text, expect_file};
 
@@ -66,8 +71,10 @@ const SHARINGS: &[&str] = &["none", "timeSlicing", "mps", "mig-single", "mig-mix
 #[test]
 fn every_combination_is_what_the_table_says() {
     let mut table = String::from(
-        "# What goes together: cloud, devicePlugin or dra, driver, sharing, os.family. This file is generated.\n",
+        "# What goes together: cloud, devicePlugin or dra, driver, sharing, os.family. This file is generated.\n\
+         # Below a cell that builds: monitoring and gitops with which the answer is another.\n",
     );
+    let mut built = 0;
     for column in COLUMNS {
         for family in families(column.key) {
             for plugin in PLUGINS {
@@ -81,12 +88,65 @@ fn every_combination_is_what_the_table_says() {
                             "{key} {plugin} {driver} {sharing} {family}: {verdict}"
                         )
                         .unwrap();
+                        if verdict.starts_with("builds") {
+                            table.push_str(&exceptions(&text, &verdict, built));
+                            built += 1;
+                        }
                     }
                 }
             }
         }
     }
     expect_file("golden/matrix.txt", &table);
+}
+
+/// What watches GPUs, by the word in the table.
+const MONITORING: &[(&str, &str)] = &[
+    ("none", ""),
+    (
+        "dcgm",
+        "monitoring: {exporter: dcgm, dashboards: true, \
+         prometheus: {install: {grafana: {adminSecret: grafana-admin}}}}\n",
+    ),
+    (
+        "gpuc",
+        "monitoring: {exporter: gpuc, prometheus: {existing: {release: platform}}}\n",
+    ),
+];
+
+/// What brings the tree, by the word in the table.
+const GITOPS: &[(&str, &str)] = &[
+    ("none", ""),
+    (
+        "flux",
+        "gitops: {flux: {repository: \"https://git.example.com/a.git\", branch: main, path: fleet/demo}}\n",
+    ),
+    (
+        "argocd",
+        "gitops: {argocd: {repository: \"https://git.example.com/a.git\", branch: main, path: fleet/demo}}\n",
+    ),
+];
+
+/// The ways to watch with which a cell has another verdict than without, each with a way to bring the tree, which is
+/// another in the next cell that builds.
+fn exceptions(text: &str, alone: &str, built: usize) -> String {
+    let mut lines = String::new();
+    let ways: Vec<_> = MONITORING.iter().enumerate().collect();
+    let verdicts: Vec<_> = ways
+        .par_iter()
+        .map(|(number, (exporter, monitoring))| {
+            let (tool, gitops) = GITOPS[(built + number) % GITOPS.len()];
+            (
+                *exporter,
+                tool,
+                verdict(&format!("{text}{monitoring}{gitops}")),
+            )
+        })
+        .collect();
+    for (exporter, tool, verdict) in verdicts.iter().filter(|(_, _, it)| it != alone) {
+        writeln!(lines, "  {exporter} {tool}: {verdict}").unwrap();
+    }
+    lines
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 /// The longest name of a release that Helm takes.
 ///
-/// Source: helm/helm@d9ffe37d pkg/chartutil/validate_name.go, `maxNameLen`.
+/// Source: helm/helm@d9ffe37d `pkg/chartutil/validate_name.go`, `maxNameLen`.
 pub(crate) const LONGEST_RELEASE: usize = 53;
 
 /// What is wrong with a label's or taint's key; `None` when nothing is.
