@@ -3,7 +3,12 @@
 use crate::diag::{Code, Severity};
 
 /// Every finding of the audit, by id.
-pub const CODES: &[&Code] = &[&CHART_VALUE_UNREAD, &CHART_NOT_INSTALLED, &DIGEST_UNUSED];
+pub const CODES: &[&Code] = &[
+    &CHART_VALUE_UNREAD,
+    &CHART_NOT_INSTALLED,
+    &DIGEST_UNUSED,
+    &CHART_VALUE_UNDONE,
+];
 
 /// A value that a chart does not read.
 pub static CHART_VALUE_UNREAD: Code = Code {
@@ -151,5 +156,68 @@ nodePools:
 charts: {kueue: {}}
 digests:
   "registry.k8s.io/kueue/kueue:v0.19.2": sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+"#,
+};
+
+/// A value that undoes what the rest of the file asks for.
+pub static CHART_VALUE_UNDONE: Code = Code {
+    id: "GPUC3004",
+    name: "chart-value-undone",
+    severity: Severity::Warning,
+    summary: "a chart's value undoes what the rest of the file asks for",
+    explain: "### What it checks
+
+Every key below `charts.<chart>.values` against what gpuc itself writes there, for what follows
+from the rest of the file: where pods run (`tolerations`, `nodeSelector`, `affinity`,
+`runtimeClassName`), what is switched on (`enabled`), and names by which others know a part
+(`fullnameOverride`, `clusterName`). A list takes the place of gpuc's list, and `null` takes its value away.
+
+### Why it matters
+
+Your value has the last word. A DaemonSet without the toleration of a pool's taint runs on none of
+its nodes, and a driver that is switched off is one that nobody installs, while the README and
+`cloud/verify.sh` still count on them.
+
+### What to do
+
+Write the tolerations that the help names beside your own, or change what gpuc's value follows
+from: the pool's `taints`, `stack`, `monitoring`. Where it is meant, name the finding in `allow`.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {devicePlugin: nvidia}
+nodePools:
+  - {name: system, machine: m7i.large, nodes: {count: 1}}
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+    taints: [{key: gpu, value: "yes", effect: NoSchedule}]
+charts:
+  nvidia-device-plugin:
+    values:
+      tolerations:
+        - {key: maintenance, operator: Exists}
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {devicePlugin: nvidia}
+nodePools:
+  - {name: system, machine: m7i.large, nodes: {count: 1}}
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+    taints: [{key: gpu, value: "yes", effect: NoSchedule}]
+charts:
+  nvidia-device-plugin:
+    values:
+      tolerations:
+        - {key: maintenance, operator: Exists}
+        - {key: gpu, operator: Equal, value: "yes", effect: NoSchedule}
 "#,
 };

@@ -6,6 +6,7 @@
 mod charts;
 pub mod codes;
 mod images;
+mod undone;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -52,6 +53,7 @@ pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<A
     let errors = report.count(Severity::Error);
     charts::look(&plan, cluster, report);
     images::look(&plan, cluster, report);
+    undone::look(cluster, report);
     (report.count(Severity::Error) == errors).then_some(Audited { plan })
 }
 

@@ -55,7 +55,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "audit",
-        &["chart", "check", "diag", "lower", "plan", "source"],
+        &["chart", "check", "diag", "lower", "node", "plan", "source"],
     ),
     (
         "emit",
