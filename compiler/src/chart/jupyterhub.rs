@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value, json};
 use super::{Chart, Crds, PodSecurity};
 use crate::check::Checked;
 use crate::lower;
-use crate::model::{Devices, Pool};
+use crate::model::{Devices, Pool, slug};
 use crate::node::{Node, Origin};
 use crate::plan::Release;
 
@@ -188,16 +188,6 @@ fn cores(amount: &gpuc_schema::Spanned<Quantity>) -> Option<Value> {
 /// Source: <https://jupyterhub.readthedocs.io/en/stable/reference/api/spawner.html>, `mem_limit`, read 2026-11-21.
 fn bytes(amount: &gpuc_schema::Spanned<Quantity>) -> Option<u64> {
     Some(amount.thousandths()?.div_ceil(1000))
-}
-
-/// What a profile is called in URLs, by its name: lower-case letters and digits, with `-` for what is between them.
-pub(crate) fn slug(name: &str) -> String {
-    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<_> = words
-        .filter(|word| !word.is_empty())
-        .map(str::to_ascii_lowercase)
-        .collect();
-    words.join("-")
 }
 
 #[cfg(test)]

@@ -35,7 +35,6 @@ pub use gpu_operator::GPU_OPERATOR;
 pub(crate) use gpu_operator::{daemon_sets as operator_daemon_sets, objects as driver_objects};
 pub use jobset::JOBSET;
 pub use jupyterhub::JUPYTERHUB;
-pub(crate) use jupyterhub::slug;
 pub use kube_prometheus_stack::KUBE_PROMETHEUS_STACK;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;

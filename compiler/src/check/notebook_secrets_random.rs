@@ -109,7 +109,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let missing = SECRETS
         .iter()
         .filter(|(one, other)| !has(one) && !has(other));
-    let missing: Vec<_> = missing.map(|(path, _)| format!("`{path}`")).collect();
+    let missing: Vec<_> = missing.map(|(path, _)| *path).collect();
     if missing.is_empty() {
         return;
     }

@@ -5,9 +5,8 @@ use gpuc_schema::config::{NotebookProfile, Quantity};
 
 use super::Rule;
 use super::syntax::is_dns_subdomain;
-use crate::chart::slug;
 use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
+use crate::model::{Cluster, slug};
 
 /// A name or an amount of the notebooks cannot be used.
 pub(super) static RULE: Rule = Rule {

@@ -13,7 +13,7 @@ mod version;
 
 pub use claims::{Claimed, DeviceClass};
 pub use known::Known;
-pub use notebooks::Devices;
+pub use notebooks::{Devices, slug};
 pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
 pub use sharing::{MigGpu, Offer, Sharing};

@@ -39,3 +39,13 @@ impl Devices {
         Some(Self { resource, count })
     }
 }
+
+/// What a profile is called in URLs, by its name: lower-case letters and digits, with `-` for what is between them.
+pub fn slug(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<_> = words
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    words.join("-")
+}

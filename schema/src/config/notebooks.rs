@@ -31,12 +31,11 @@ pub struct JupyterHub {
     #[serde(default = "idle_minutes")]
     #[schemars(range(min = 5, max = 10080))]
     pub idle_minutes: Spanned<u32>,
-    /// The volumes of people's files, one for each of them, and of the hub's own. Default: 10 GiB each, of the cluster's
-    /// default class.
+    /// The volumes of people's files, one for each of them. Default: 10 GiB each, of the cluster's default class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<NotebookStorage>,
-    /// A Secret in the namespace `jupyterhub` whose entries go before those that the chart makes up, `hub.existingSecret`
-    /// in its values.
+    /// A Secret in the namespace `jupyterhub` whose entries go before those that the chart makes up: the chart's
+    /// `hub.existingSecret`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["hub-secrets"]))]
     pub secret: Option<Spanned<String>>,

@@ -11,7 +11,11 @@ use crate::needs::{self, UPSTREAM};
 
 /// Mappings with defaults that a chart's template prints whole, so that any of Kubernetes' keys may stand there:
 /// NVIDIA/dcgm-exporter@4.5.3-4.8.2 `deployment/templates/daemonset.yaml`, `toYaml .Values.securityContext`.
-const PRINTED_WHOLE: &[(&str, &str)] = &[("dcgm-exporter", "securityContext")];
+/// jupyterhub/zero-to-jupyterhub-k8s@4.4.0 `jupyterhub/values.schema.yaml`, `hub.config`: JupyterHub's own settings.
+const PRINTED_WHOLE: &[(&str, &str)] = &[
+    ("dcgm-exporter", "securityContext"),
+    ("jupyterhub", "hub/config"),
+];
 
 /// The paths of a chart's values and the type of each default, from its `values-paths.tsv`.
 struct Paths(BTreeMap<String, String>);
