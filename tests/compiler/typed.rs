@@ -5,6 +5,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ResourceQuota, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -40,6 +41,11 @@ const KINDS: &[(&str, &str, Reader)] = &[
         "rbac.authorization.k8s.io/v1",
         "ClusterRoleBinding",
         through::<ClusterRoleBinding>,
+    ),
+    (
+        "networking.k8s.io/v1",
+        "NetworkPolicy",
+        through::<NetworkPolicy>,
     ),
     ("v1", "ConfigMap", through::<ConfigMap>),
     ("v1", "Namespace", through::<Namespace>),

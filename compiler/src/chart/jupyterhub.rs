@@ -2,8 +2,8 @@
 //!
 //! A profile that names a pool becomes what KubeSpawner overrides for its pods: the pool's labels to select, its taints
 //! to tolerate, the resource that its nodes offer, and the runtime class where pods need one. KubeSpawner replaces
-//! lists and merges mappings, <https://jupyterhub-kubespawner.readthedocs.io/en/latest/spawner.html>, `profile_list`,
-//! read 2026-11-21.
+//! lists and merges mappings, <https://jupyterhub-kubespawner.readthedocs.io/en/latest/spawner.html>, `profile_list`
+//! (from memory).
 
 use gpuc_schema::config::{JupyterHub, NotebookProfile, Quantity};
 use serde_json::{Map, Number, Value, json};
@@ -78,7 +78,7 @@ fn values(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
         "prePuller": {"hook": {"enabled": false}, "continuous": {"enabled": false}},
         "proxy": {"service": {"type": hub.service.word()}},
         // It is the scheduler of Kubernetes 1.30, and one may be a single version behind its cluster:
-        // https://kubernetes.io/releases/version-skew-policy/, read 2026-11-21.
+        // https://kubernetes.io/releases/version-skew-policy/ (from memory).
         "scheduling": {"userScheduler": {"enabled": false}},
         "singleuser": {
             "profileList": profiles,
@@ -185,7 +185,7 @@ fn cores(amount: &gpuc_schema::Spanned<Quantity>) -> Option<Value> {
 
 /// Bytes: `JupyterHub` has suffixes of its own, of which `G` is what Kubernetes writes `Gi`.
 ///
-/// Source: <https://jupyterhub.readthedocs.io/en/stable/reference/api/spawner.html>, `mem_limit`, read 2026-11-21.
+/// Source: <https://jupyterhub.readthedocs.io/en/stable/reference/api/spawner.html>, `mem_limit` (from memory).
 fn bytes(amount: &gpuc_schema::Spanned<Quantity>) -> Option<u64> {
     Some(amount.thousandths()?.div_ceil(1000))
 }

@@ -8,7 +8,7 @@ const EBS: &str = "aws-ebs-csi-driver";
 /// The add-on with the driver for EFS.
 const EFS: &str = "aws-efs-csi-driver";
 
-const EBS_DOCS: &str = "kubernetes-sigs/aws-ebs-csi-driver:docs/parameters.md; docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html, 2026-11-21";
+const EBS_DOCS: &str = "kubernetes-sigs/aws-ebs-csi-driver:docs/parameters.md; docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html (named from memory, not opened)";
 
 /// Every type of volume.
 pub(super) static STORAGE: StorageFacts = StorageFacts {
@@ -49,7 +49,7 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
         waits: false,
         expands: false,
         addon: Some(EFS),
-        source: "kubernetes-sigs/aws-efs-csi-driver:docs/README.md; docs.aws.amazon.com/eks/latest/userguide/efs-csi.html, 2026-11-21",
+        source: "kubernetes-sigs/aws-efs-csi-driver:docs/README.md; docs.aws.amazon.com/eks/latest/userguide/efs-csi.html (named from memory, not opened)",
     }],
     // docs.aws.amazon.com/eks/latest/userguide/storage-classes.html: every cluster has it, and since 1.30 no default.
     classes: &["gp2"],

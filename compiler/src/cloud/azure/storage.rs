@@ -2,8 +2,8 @@
 
 use crate::cloud::storage::{Parameter, StorageFacts, VolumeType};
 
-const DISKS: &str = "kubernetes-sigs/azuredisk-csi-driver:docs/driver-parameters.md; learn.microsoft.com/azure/aks/azure-csi-disk-storage-provision, 2026-11-21";
-const FILES: &str = "kubernetes-sigs/azurefile-csi-driver:docs/driver-parameters.md; learn.microsoft.com/azure/aks/azure-csi-files-storage-provision, 2026-11-21";
+const DISKS: &str = "kubernetes-sigs/azuredisk-csi-driver:docs/driver-parameters.md; learn.microsoft.com/azure/aks/azure-csi-disk-storage-provision (named from memory, not opened)";
+const FILES: &str = "kubernetes-sigs/azurefile-csi-driver:docs/driver-parameters.md; learn.microsoft.com/azure/aks/azure-csi-files-storage-provision (named from memory, not opened)";
 
 /// Every type of volume.
 pub(super) static STORAGE: StorageFacts = StorageFacts {
@@ -27,7 +27,7 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
         share("Premium_LRS", &[("skuName", "Premium_LRS")]),
         share("Standard_LRS", &[("skuName", "Standard_LRS")]),
     ],
-    // learn.microsoft.com/azure/aks/concepts-storage, 2026-11-21.
+    // learn.microsoft.com/azure/aks/concepts-storage (from memory).
     classes: &[
         "azureblob-fuse-premium",
         "azureblob-nfs-premium",

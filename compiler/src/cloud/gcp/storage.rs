@@ -9,8 +9,8 @@ use crate::cloud::storage::{Parameter, StorageFacts, VolumeType};
 /// The add-on for shares of Filestore.
 pub(super) const FILESTORE: &str = "GcpFilestoreCsiDriver";
 
-const DISKS: &str = "kubernetes-sigs/gcp-compute-persistent-disk-csi-driver:README.md; cloud.google.com/kubernetes-engine/docs/how-to/persistent-volumes/gce-pd-csi-driver, 2026-11-21";
-const SHARES: &str = "cloud.google.com/kubernetes-engine/docs/how-to/persistent-volumes/filestore-csi-driver, 2026-11-21";
+const DISKS: &str = "kubernetes-sigs/gcp-compute-persistent-disk-csi-driver:README.md; cloud.google.com/kubernetes-engine/docs/how-to/persistent-volumes/gce-pd-csi-driver (named from memory, not opened)";
+const SHARES: &str = "cloud.google.com/kubernetes-engine/docs/how-to/persistent-volumes/filestore-csi-driver (named from memory, not opened)";
 
 /// Every type of volume.
 pub(super) static STORAGE: StorageFacts = StorageFacts {
