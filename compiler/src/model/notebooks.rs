@@ -27,13 +27,12 @@ impl Devices {
     /// for, or where the pool has only slices and the profile does not say which.
     pub fn of(profile: &NotebookProfile, pool: &Pool) -> Option<Self> {
         let offers = pool.offers.get()?;
-        let resource = match &profile.profile {
+        let resource = if let Some(slice) = &profile.profile {
             // As the plugins name slices, `schema/src/gpu/mig.rs`.
-            Some(slice) => format!("nvidia.com/mig-{}", slice.replace('+', ".")),
-            None => {
-                let mut whole = offers.iter().filter(|it| !it.resource.contains("/mig-"));
-                whole.next()?.resource.clone()
-            }
+            format!("nvidia.com/mig-{}", slice.replace('+', "."))
+        } else {
+            let mut whole = offers.iter().filter(|it| !it.resource.contains("/mig-"));
+            whole.next()?.resource.clone()
         };
         let count = profile.gpus.map_or(1, |gpus| gpus.value);
         Some(Self { resource, count })

@@ -2,7 +2,7 @@
 //! sidecar.
 //!
 //! Expressions go one way: what is scraped ([`metrics`]) is recorded for each pool in base units ([`series`],
-//! [`recording`]), and alerts and dashboards look at what is recorded. How a pool is measured and shared matters to the
+//! `recording`), and alerts and dashboards look at what is recorded. How a pool is measured and shared matters to the
 //! recording alone.
 
 pub mod alerts;
