@@ -25,10 +25,7 @@ fn finished(cluster: &Checked<'_>, mut release: Release) -> Release {
             .clone_into(&mut release.repository);
     }
     // Which images run is for all of the values to say.
-    let all = match &theirs {
-        Some(theirs) => keys::merge(release.values.clone(), theirs),
-        None => release.values.clone(),
-    };
+    let all = laid_over(&release.values, theirs.as_ref());
     let running = images::running(release.chart.name, &all);
     if let Some(registry) = &written.mirror.images {
         let moved = running.iter().map(|image| image.of);
@@ -37,17 +34,25 @@ fn finished(cluster: &Checked<'_>, mut release: Release) -> Release {
         let values = Node::typed(&values, Origin::rule([registry.span], why));
         release.values = keys::merge(release.values, &values);
     }
-    for image in running {
+    // As they are pulled by now: a digest must not lead an image out of its mirror.
+    let all = laid_over(&release.values, theirs.as_ref());
+    for image in images::running(release.chart.name, &all) {
         let digests = written.digests.iter();
         let mut digests = digests.filter(|(name, _)| ***name == image.of.reference());
         if let Some((name, digest)) = digests.next() {
             let origin = Origin::rule([name.span, digest.span], "the file says what the image is");
-            let values = Node::typed(&images::pinned(image.of, digest), origin);
+            let values = Node::typed(&images::pinned(&image, digest), origin);
             release.values = keys::merge(release.values, &values);
         }
     }
-    if let Some(theirs) = theirs {
-        release.values = keys::merge(release.values, &theirs);
-    }
+    release.values = laid_over(&release.values, theirs.as_ref());
     release
+}
+
+/// gpuc's values so far, with the user's over them.
+fn laid_over(ours: &Node, theirs: Option<&Node>) -> Node {
+    match theirs {
+        Some(theirs) => keys::merge(ours.clone(), theirs),
+        None => ours.clone(),
+    }
 }

@@ -73,8 +73,9 @@ fn reference(image: &ChartImage, values: &Node, registry: Option<&str>) -> Strin
     }
 }
 
-/// The values that pin an image of a chart to a digest: a key of its own where the chart has one, else behind the tag.
-pub fn pinned(image: &ChartImage, digest: &str) -> Value {
+/// The values that pin an image that runs to a digest: a key of its own where the chart has one, else behind the tag.
+pub fn pinned(running: &Image, digest: &str) -> Value {
+    let image = running.of;
     let mut values = Value::Object(Map::new());
     let has = |path: &str| {
         let parts: Vec<_> = path.split('/').collect();
@@ -86,7 +87,7 @@ pub fn pinned(image: &ChartImage, digest: &str) -> Value {
             set(
                 &mut values,
                 place,
-                format!("{}@{digest}", image.reference()),
+                format!("{}@{digest}", running.reference),
             );
         }
         (_, Some(tag)) if has(&beside(tag, "sha")) => {
@@ -164,11 +165,44 @@ mod tests {
         assert!(!off.iter().any(|it| it.contains("/driver:")), "{off:?}");
     }
 
+    /// An image as it runs where nothing is said of it.
+    fn plain(of: &'static ChartImage) -> Image {
+        let reference = of.reference();
+        Image { of, reference }
+    }
+
+    #[test]
+    fn a_digest_leaves_an_image_in_its_mirror() {
+        for chart in Keys::charts() {
+            let moved = super::super::mirrored(chart, images(chart), "m.io/hub");
+            let moved = Node::from_json(moved);
+            let mut registries = images(chart).iter();
+            let registry = registries.find(|it| matches!(it.place, Place::Reference(_)));
+            let on: Vec<_> = registry.and_then(|it| it.switch).into_iter().collect();
+            let mut all = moved.clone();
+            for (switch, _) in on {
+                let mut values = Value::Object(Map::new());
+                set(&mut values, switch, String::new());
+                *values.pointer_mut(&format!("/{switch}")).unwrap() = json!(true);
+                all = keys::merge(all, &Node::from_json(values));
+            }
+            for image in running(chart, &all) {
+                let values = Node::from_json(pinned(&image, DIGEST));
+                let after = running(chart, &keys::merge(all.clone(), &values));
+                let same = after.iter().find(|it| it.of == image.of).unwrap();
+                assert!(
+                    same.reference.starts_with(&image.reference),
+                    "{chart}: {same:?}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn a_pinned_or_mirrored_image_is_what_runs() {
         for chart in Keys::charts() {
             for image in images(chart).iter().filter(|it| it.runs_by_default()) {
-                let found = shown(chart, pinned(image, DIGEST));
+                let found = shown(chart, pinned(&plain(image), DIGEST));
                 if image.tag_path.is_some() {
                     let wanted = format!("{}@{DIGEST}", image.reference());
                     assert!(found.contains(&wanted), "{chart}: {wanted}: {found:?}");
@@ -193,7 +227,7 @@ mod tests {
     fn pins_are_keys_of_their_charts() {
         for chart in Keys::charts() {
             for image in images(chart) {
-                let values = Node::from_json(pinned(image, DIGEST));
+                let values = Node::from_json(pinned(&plain(image), DIGEST));
                 let misfits = keys::unknown_keys(Keys::of(chart).unwrap(), &values);
                 assert!(misfits.is_empty(), "{misfits:?}");
             }
