@@ -101,7 +101,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
             let kueue = config.queueing.value == Queueing::Kueue;
             one(kueue.then_some(config.queueing.span))
         }
-        "workloads" => one(config.workloads.first().map(|it| it.name.span)),
         "autoscaler" => {
             let karpenter = cluster.autoscaler.value == Autoscaler::Karpenter;
             let offered = facts.autoscalers.contains(&Autoscaler::Karpenter);
@@ -151,7 +150,6 @@ mod tests {
             autoscaler: karpenter
             stack: {devicePlugin: nvidia}
             nodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]
-            workloads: [{name: a}]
             ",
             "GPUC2015",
         );
@@ -159,7 +157,7 @@ mod tests {
             .iter()
             .map(|message| message.split('`').nth(1))
             .collect();
-        let expected = ["workloads", "autoscaler: karpenter"];
+        let expected = ["autoscaler: karpenter"];
         assert_eq!(parts, expected.map(Some));
     }
 }

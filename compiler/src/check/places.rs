@@ -23,7 +23,7 @@ pub(super) fn machines(cluster: &Cluster) -> impl Iterator<Item = (&Pool, &'stat
     })
 }
 
-/// The images that were written, the cluster's, the pools' and the notebooks'.
+/// The images that were written, the cluster's, the pools', the notebooks' and the workloads'.
 pub(super) fn images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
     let of_stacks =
         stacks(cluster).flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
@@ -31,7 +31,10 @@ pub(super) fn images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>
         let profiles = hub.profiles.iter();
         hub.image.iter().chain(profiles.flat_map(|it| &it.image))
     });
-    of_stacks.chain(of_notebooks)
+    let workloads = cluster.written.workloads.iter();
+    let tasks = workloads.flat_map(|workload| workload.tasks());
+    let of_workloads = tasks.filter_map(|(_, _, task)| task.image());
+    of_stacks.chain(of_notebooks).chain(of_workloads)
 }
 
 /// The profiles of notebooks that name a pool that there is, each with it.

@@ -14,6 +14,7 @@ mod releases;
 mod steps;
 mod storage;
 mod summary;
+pub(crate) mod workloads;
 
 use gpuc_schema::config::DevicePlugin;
 
@@ -44,8 +45,9 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(chart::driver_objects(cluster));
     objects.extend(monitoring::objects(cluster));
     objects.extend(storage::objects(cluster));
+    objects.extend(workloads::objects(cluster));
     let releases = releases::releases(cluster);
-    objects.extend(namespaces::namespaces(&releases, &objects));
+    objects.extend(namespaces::namespaces(cluster, &releases, &objects));
     images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     delivery::protect(cluster, &mut objects);

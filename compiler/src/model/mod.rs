@@ -11,6 +11,7 @@ mod pool;
 mod sharing;
 mod teams;
 mod version;
+mod workloads;
 
 pub use claims::{Claimed, DeviceClass};
 pub use known::Known;
@@ -20,6 +21,7 @@ pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, 
 pub use sharing::{MigGpu, Offer, Sharing};
 pub use teams::{Grant, Team, Unit};
 pub use version::{KubernetesVersion, SUPPORTED};
+pub use workloads::{GpuAsk, QUEUE_LABEL, WORKLOAD_LABEL, WORKLOADS_NAMESPACE};
 
 use std::sync::Arc;
 

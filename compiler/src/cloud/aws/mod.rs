@@ -24,12 +24,12 @@ mod testing;
 
 use gpuc_schema::config::{
     Allocation, Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, Empty,
-    GpuCluster, LocalDisks, Rdma,
+    GpuCluster, LocalDisks, OsFamily, Rdma,
 };
 use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
+use super::{Cloud, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
@@ -158,6 +158,19 @@ impl Cloud for Eks {
             ),
         };
         efa.zip(interfaces).map(offer).into_iter().collect()
+    }
+
+    /// The driver of EFA keeps 5128 pages of 2 MiB on a node for it, of which AWS' own manifests ask for 5120 MiB;
+    /// Bottlerocket keeps none unless it is told to.
+    ///
+    /// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21.
+    /// `FI_PROVIDER` is libfabric's: ofiwg/libfabric `man/fabric.7.md` (from memory).
+    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+        let keeps = pool.os.value != OsFamily::Bottlerocket;
+        FabricSettings {
+            env: &[("FI_PROVIDER", "efa")],
+            huge_pages_mib: if keeps { 5120 } else { 0 },
+        }
     }
 
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
