@@ -71,6 +71,7 @@ static FACTS: Facts = Facts {
     startup_taints: Some(
         "cilium/cilium#16631: EKS node groups made with a taint that an agent takes off",
     ),
+    tolerates_resources: false,
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),
@@ -106,6 +107,9 @@ static RESOURCES: &[&ResourceKind] = &[
     &addons::KIND,
     &autoscaler::IDENTITY,
 ];
+
+/// What pods ask for to get a node's interfaces for EFA.
+const EFA: &str = "vpc.amazonaws.com/efa";
 
 /// The label by which the Cluster Autoscaler knows that a node will have GPUs before a plugin says so.
 const ACCELERATOR_LABEL: &str = "k8s.amazonaws.com/accelerator";
@@ -150,7 +154,7 @@ impl Cloud for Eks {
             _ => None,
         };
         let offer = |(efa, per_node): (&Spanned<Empty>, u32)| Offer {
-            resource: "vpc.amazonaws.com/efa".to_owned(),
+            resource: EFA.to_owned(),
             per_node,
             origin: Origin::rule(
                 [efa.span],
@@ -171,6 +175,10 @@ impl Cloud for Eks {
             env: &[("FI_PROVIDER", "efa")],
             huge_pages_mib: if keeps { 5120 } else { 0 },
         }
+    }
+
+    fn fabric_resources(&self) -> &'static [&'static str] {
+        &[EFA]
     }
 
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {

@@ -71,6 +71,7 @@ static FACTS: Facts = Facts {
     // AKS puts a pool's taints back (Azure/AKS#2934). For those that it sets once, `nodeInitializationTaints`,
     // azure-cli 2.91.0 has no flag.
     startup_taints: None,
+    tolerates_resources: false,
     reserved_prefixes: &[
         (
             "kubernetes.azure.com/",

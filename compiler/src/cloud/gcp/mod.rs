@@ -72,6 +72,9 @@ static FACTS: Facts = Facts {
         "cilium/cilium#16631: GKE node pools made with a taint that an agent takes off; \
          kubernetes/cloud-provider-gcp#322 and #404: it is not put back",
     ),
+    // cloud.google.com/kubernetes-engine/docs/how-to/gpus, on the taint of GPU nodes (as quoted by kserve
+    // docs/samples/accelerators, read 2026-11-21).
+    tolerates_resources: true,
     reserved_prefixes: &[
         ("kubernetes.io/", "kubelets may not set such labels"),
         ("k8s.io/", "kubelets may not set such labels"),
