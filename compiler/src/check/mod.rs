@@ -112,6 +112,16 @@ mod taint_value_missing;
 mod testing;
 mod text_unprintable;
 mod words;
+mod workload_fabric_forbidden;
+mod workload_kind_unclear;
+mod workload_name_invalid;
+mod workload_nowhere;
+mod workload_over_quota;
+mod workload_patch_identity;
+mod workload_pool_unknown;
+mod workload_team_unclear;
+mod workload_value_invalid;
+mod workload_volume_one_node;
 
 use std::ops::Deref;
 
@@ -228,6 +238,16 @@ pub static RULES: &[&Rule] = &[
     &notebook_login_dummy::RULE,
     &notebook_secrets_random::RULE,
     &notebook_value_invalid::RULE,
+    &workload_kind_unclear::RULE,
+    &workload_name_invalid::RULE,
+    &workload_pool_unknown::RULE,
+    &workload_team_unclear::RULE,
+    &workload_nowhere::RULE,
+    &workload_patch_identity::RULE,
+    &workload_value_invalid::RULE,
+    &workload_over_quota::RULE,
+    &workload_volume_one_node::RULE,
+    &workload_fabric_forbidden::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

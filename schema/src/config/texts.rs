@@ -278,7 +278,7 @@ impl<'a> Texts<'a> {
                 self.some(metric.map(|it| &it.name));
             }
             Task::LeaderWorkerSet(it) => {
-                for leader in &it.leader {
+                if let Some(leader) = &it.leader {
                     self.lines(leader.command.iter().chain(&leader.args));
                 }
             }

@@ -33,7 +33,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "check",
         &[
-            "cloud", "codes", "diag", "model", "node", "resolve", "schema", "source",
+            "cloud",
+            "codes",
+            "diag",
+            "model",
+            "node",
+            "placement",
+            "resolve",
+            "schema",
+            "source",
         ],
     ),
     (
@@ -52,11 +60,30 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("plan", &["chart", "node"]),
     (
         "lower",
-        &["chart", "check", "cloud", "model", "node", "plan", "source"],
+        &[
+            "chart",
+            "check",
+            "cloud",
+            "model",
+            "node",
+            "placement",
+            "plan",
+            "source",
+        ],
     ),
     (
         "audit",
-        &["chart", "check", "diag", "lower", "node", "plan", "source"],
+        &[
+            "chart",
+            "check",
+            "diag",
+            "lower",
+            "model",
+            "node",
+            "placement",
+            "plan",
+            "source",
+        ],
     ),
     (
         "emit",

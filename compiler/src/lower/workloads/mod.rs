@@ -18,6 +18,7 @@ use super::{inputs, test_pod_class};
 use crate::check::Checked;
 use crate::model::{GpuAsk, Pool, QUEUE_LABEL, WORKLOAD_LABEL};
 use crate::node::{Node, Origin};
+use crate::placement;
 use crate::plan::Object;
 
 pub(crate) use patch::pod_specs;
@@ -42,14 +43,17 @@ pub(super) struct Work<'c> {
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let workloads = cluster.written.workloads.iter();
     workloads
-        .flat_map(|workload| {
-            let mut objects = made(cluster, workload);
-            for object in &mut objects {
-                patch::apply(workload, object);
-            }
-            objects
-        })
+        .flat_map(|workload| patched(cluster, workload))
         .collect()
+}
+
+/// What becomes of one workload, with what users lay over it.
+pub(crate) fn patched(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<Object> {
+    let mut objects = made(cluster, workload);
+    for object in &mut objects {
+        patch::apply(workload, object);
+    }
+    objects
 }
 
 /// What gpuc makes of one workload, before anything is laid over it.
@@ -57,7 +61,7 @@ pub(crate) fn made(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<O
     let Some(task) = workload.task() else {
         unreachable!("GPUC2180 refuses workloads that are of no kind, or of several");
     };
-    let mut pools = cluster.pools_of(workload);
+    let mut pools = placement::holding(cluster, workload);
     // A pod has one runtime class.
     let class = |pool: &Pool| test_pod_class(cluster, pool);
     let first = pools.first().and_then(|pool| class(pool));
@@ -92,7 +96,7 @@ pub(super) fn namespaces(cluster: &Checked<'_>) -> Vec<(String, bool, Origin)> {
     for workload in &cluster.written.workloads {
         let name = cluster.namespace_of(workload).to_owned();
         let many = workload.task().is_some_and(fabric::is_used);
-        let pools = cluster.pools_of(workload);
+        let pools = placement::holding(cluster, workload);
         let locks = many && pools.iter().any(|pool| fabric::locks_memory(pool));
         match found.iter_mut().find(|(other, ..)| *other == name) {
             Some((_, privileged, spans)) => {
