@@ -39,4 +39,5 @@ mod starters;
 mod tidy;
 mod typed;
 mod values;
+mod workloads;
 mod yaml;

@@ -168,7 +168,11 @@ pub(super) fn values_at(cloud: &str, path: &str) -> Vec<Value> {
     } else {
         &[]
     };
-    let texts = row.map_or(of_charts, |(_, texts)| *texts);
+    let of_workloads = path
+        .strip_prefix("workloads.")
+        .map(super::workloads::values);
+    let others = of_workloads.unwrap_or(of_charts);
+    let texts = row.map_or(others, |(_, texts)| *texts);
     let read = |text: &&str| serde_yaml::from_str(text).unwrap();
     texts.iter().map(read).collect()
 }
