@@ -3,7 +3,7 @@
 use super::Rule;
 use crate::diag::words::counted;
 use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
+use crate::model::{Cluster, Grant};
 
 /// Teams are promised more than a pool can hold.
 pub(super) static RULE: Rule = Rule {
@@ -92,11 +92,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             counted(nodes.max, "node")
         );
         draft = draft.label(nodes.max_span, per_node);
-        for (team, other) in promise
-            .grants
-            .iter()
-            .filter(|(_, it)| it.span != grant.span)
-        {
+        let others = promise.grants.iter();
+        let is_other = |it: &Grant| it.span != grant.span && it.guaranteed.value > 0;
+        for (team, other) in others.filter(|(_, it)| is_other(it)) {
             let text = format!("{} for `{}`", other.guaranteed, team.name);
             draft = draft.label(other.guaranteed.span, text);
         }
