@@ -245,12 +245,37 @@ impl Cluster {
         zones.into_iter().map(node).collect()
     }
 
+    /// Labels of which no pool of the file says anything: they may have been put on nodes by hand.
+    pub(super) fn unspoken(&self) -> Vec<&'static str> {
+        let is_unspoken = |index: &usize| {
+            let mut pools = self.pools.iter();
+            pools.all(|pool| !pool.labels.contains_key(index))
+        };
+        let labels = (0..LABELS.len()).filter(is_unspoken);
+        let labels = labels.map(|index| LABELS[index]);
+        labels.chain([STRANGE]).collect()
+    }
+
     /// Whether what the pod asks for has an answer in the file for this pool.
     pub(super) fn is_decided(&self, pool: &Pool, pod: &Value) -> bool {
-        let text = pod.to_string();
-        let is_open = !self.is_gcp && pool.zones.is_empty() && text.contains(ZONE);
-        !text.contains(STRANGE) && !is_open
+        let asked: Vec<_> = asked(pod).collect();
+        let is_open = !self.is_gcp && pool.zones.is_empty() && asked.contains(&ZONE);
+        !is_open && !asked.iter().any(|key| self.unspoken().contains(key))
     }
+}
+
+/// The labels that a pod asks about.
+fn asked(pod: &Value) -> impl Iterator<Item = &str> {
+    let selector = pod["nodeSelector"].as_object().into_iter().flatten();
+    let required =
+        &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let terms = required["nodeSelectorTerms"].as_array();
+    let expressions = terms
+        .into_iter()
+        .flatten()
+        .flat_map(|term| term["matchExpressions"].as_array().into_iter().flatten());
+    let keys = expressions.filter_map(|expression| expression["key"].as_str());
+    selector.map(|(key, _)| key.as_str()).chain(keys)
 }
 
 const ZONE: &str = "topology.kubernetes.io/zone";

@@ -5,14 +5,21 @@ mod oracle;
 mod words;
 
 use std::cell::Cell;
+use std::sync::Arc;
 
+use gpuc::check::check;
+use gpuc::decode;
+use gpuc::diag::Report;
+use gpuc::load::{self, Files};
+use gpuc::model::Cluster;
 use gpuc::node::Node;
 use gpuc::placement::{Answer, Demand, Why, verdict};
+use gpuc::resolve::{Choices, resolve};
+use gpuc::source::Sources;
 use gpuc_schema::Spanned;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::support::compile_text;
 use drawn::{admitted, cluster, pod};
 
 /// How often each answer was seen.
@@ -28,17 +35,30 @@ fn count(cell: &Cell<u32>) {
     cell.set(cell.get() + 1);
 }
 
-/// Nodes on which the label that no file speaks of is as it may be.
-fn worlds(nodes: &[oracle::Node]) -> Vec<Vec<oracle::Node>> {
-    let worlds = [None, Some("1"), Some("x")].map(|value| {
+/// Nodes on which the labels that no file speaks of are as they may be.
+fn worlds(nodes: &[oracle::Node], unspoken: &[&str]) -> Vec<Vec<oracle::Node>> {
+    let worlds = [None, Some("1"), Some("10"), Some("x")].map(|value| {
         let mut nodes = nodes.to_vec();
         for node in &mut nodes {
-            let label = value.map(|value| ("example.com/by-hand".to_owned(), value.to_owned()));
-            node.labels.extend(label);
+            let labels = value
+                .into_iter()
+                .flat_map(|value| unspoken.iter().map(move |key| (key, value)));
+            let labels = labels.map(|(key, value)| ((*key).to_owned(), value.to_owned()));
+            node.labels.extend(labels);
         }
         nodes
     });
     worlds.into()
+}
+
+/// What gpuc understands of a file that no rule refuses. Nothing is made of it, which takes most of the time.
+fn resolved(text: &str) -> Option<Cluster> {
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let world = Files::one("gpu-cluster.yaml", text);
+    let loaded = load::load(&world, "gpu-cluster.yaml", &mut sources, &mut report);
+    let config = decode::cluster(&loaded[0].root, &mut report)?;
+    let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);
+    check(&cluster, &mut report).is_some().then_some(cluster)
 }
 
 fn agrees(
@@ -46,9 +66,7 @@ fn agrees(
     pods: &[(serde_json::Value, u32, bool)],
     seen: &Seen,
 ) -> Result<(), TestCaseError> {
-    let outcome = compile_text(&drawn.text());
-    let compilation = &outcome.compilations[0];
-    let Some(cluster) = compilation.plan.as_ref().and(compilation.cluster.as_ref()) else {
+    let Some(cluster) = &resolved(&drawn.text()) else {
         return Err(TestCaseError::reject("refused"));
     };
     for (pod, replicas, apart) in pods {
@@ -60,7 +78,7 @@ fn agrees(
             let verdict = verdict(&demand, cluster, cluster.pool(&pool.name).unwrap());
             let scheduled = verdict.scheduled();
             let nodes = drawn.nodes(pool);
-            let found = worlds(&nodes).into_iter();
+            let found = worlds(&nodes, &drawn.unspoken()).into_iter();
             let found: Vec<_> = found
                 .map(|nodes| nodes.iter().any(|node| oracle::fits(&pod, node)))
                 .collect();
@@ -106,7 +124,8 @@ fn agrees(
 #[test]
 fn a_verdict_is_what_a_scheduler_does() {
     let config = Config {
-        cases: 150,
+        cases: 100,
+        max_shrink_iters: 100,
         max_global_rejects: 4000,
         failure_persistence: None,
         ..Config::default()

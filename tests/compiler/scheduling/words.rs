@@ -196,7 +196,7 @@ fn gpus_that_do_not_work_as_they_are_asked_for() {
     says(
         &[TRAIN, SHARED],
         &large("nvidia.com/gpu"),
-        &["pool `shared` has GPUs l4 with 23034 MiB of memory, not 30720 MiB"],
+        &["pool `shared` has GPUs l4-24gb with 23034 MiB of memory, not 30720 MiB"],
     );
     says(
         &[CUT],
