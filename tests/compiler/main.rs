@@ -34,6 +34,7 @@ mod origins;
 mod placement;
 mod policies;
 mod properties;
+mod scheduling;
 mod schema;
 mod starters;
 mod tidy;

@@ -192,6 +192,18 @@ pub struct OwnLabel {
     pub values: Vec<String>,
 }
 
+/// The labels by which a cloud's controller says where a node is; of zones that nobody names, none.
+///
+/// Source: <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
+fn labels_of_place(zones: impl IntoIterator<Item = String>, region: String) -> Vec<OwnLabel> {
+    let zones = ("topology.kubernetes.io/zone", zones.into_iter().collect());
+    let region = ("topology.kubernetes.io/region", vec![region]);
+    let labels: [(_, Vec<String>); 2] = [zones, region];
+    let labels = labels.into_iter().filter(|(_, values)| !values.is_empty());
+    let own = |(key, values)| OwnLabel { key, values };
+    labels.map(own).collect()
+}
+
 /// Why a pool's nodes have no network cards for RDMA.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRdma {

@@ -29,7 +29,10 @@ use gpuc_schema::config::{
 use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
-use super::{Cloud, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
+use super::{
+    Cloud, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs,
+    labels_of_place,
+};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
@@ -179,6 +182,12 @@ impl Cloud for Eks {
 
     fn fabric_resources(&self) -> &'static [&'static str] {
         &[EFA]
+    }
+
+    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
+        let zones = pool.written.zones.iter().map(|zone| zone.value.clone());
+        let region = section(config).region.value.clone();
+        labels_of_place(zones, region)
     }
 
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
