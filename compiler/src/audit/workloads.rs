@@ -8,7 +8,7 @@ use crate::check::Checked;
 use crate::diag::{Code, Report, Severity};
 use crate::lower::workloads::{made, patched, pod_specs};
 use crate::node::Node;
-use crate::placement::{Answer, Demand, line, places};
+use crate::placement::{Answer, Demand, Verdict, line, places};
 use crate::source::Span;
 
 /// A patch that undoes what follows from the rest of the file.
@@ -198,7 +198,7 @@ fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Repor
     for object in patched(cluster, workload) {
         for spec in pod_specs(&object.node) {
             let verdicts = places(&Demand::of_pod(spec), cluster);
-            let mut answers = verdicts.iter().map(|verdict| verdict.answer());
+            let mut answers = verdicts.iter().map(Verdict::answer);
             if answers.any(|answer| answer != Answer::No) {
                 continue;
             }

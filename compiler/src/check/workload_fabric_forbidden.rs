@@ -1,6 +1,6 @@
 //! A team's namespaces do not let a workload use its network.
 
-use gpuc_schema::config::PodSecurityLevel;
+use gpuc_schema::config::{PodSecurityLevel, Task};
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
@@ -69,7 +69,7 @@ workloads:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for workload in &cluster.written.workloads {
-        let several = workload.task().and_then(|task| task.nodes());
+        let several = workload.task().and_then(Task::nodes);
         let several = several.filter(|nodes| nodes.value > 1);
         let team = workload.team.as_ref().and_then(|name| cluster.team(name));
         let (Some(nodes), Some(team)) = (several, team) else {

@@ -79,16 +79,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .gpus()
             .map(|gpus| gpus.span)
             .filter(|span| span.is_written());
-        let (span, message) = match named {
-            Some(pool) => {
-                let message = format!("pool `{pool}` does not hold workload `{}`", workload.name);
-                (asked.unwrap_or(pool.span), message)
-            }
-            None => {
-                let message = format!("no pool holds workload `{}`", workload.name);
-                (asked.unwrap_or(workload.name.span), message)
-            }
+        let name = &workload.name;
+        let (place, message) = if let Some(pool) = named {
+            let message = format!("pool `{pool}` does not hold workload `{name}`");
+            (pool.span, message)
+        } else {
+            (name.span, format!("no pool holds workload `{name}`"))
         };
+        let span = asked.unwrap_or(place);
         let mut draft = report.draft(&RULE.code, span, message);
         for pool in pools {
             if let Some((why, _)) = why_not(cluster, workload, pool) {

@@ -160,7 +160,7 @@ impl Look<'_> {
                 EnvFrom::ConfigMap(name) => self.object("ConfigMap", Some(name)),
             }
         }
-        for (name, _) in pods.env_value_from {
+        for name in pods.env_value_from.keys() {
             if let Some((other, _)) = pods.env.get_key_value(name) {
                 let message = format!("the variable `{name}` has two values");
                 let draft = self.report.draft(&RULE.code, name.span, message);

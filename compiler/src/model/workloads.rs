@@ -33,8 +33,8 @@ impl<'w> GpuAsk<'w> {
         Some(Self { count, profile })
     }
 
-    /// The resource that a device plugin offers for it on a pool, whether there are as many or not. A test takes a slice
-    /// where there is nothing else.
+    /// The resource that a device plugin offers for it on a pool, whether there are as many or not. A test takes a
+    /// slice where there is nothing else.
     pub fn devices(&self, pool: &Pool, is_test: bool) -> Option<Devices> {
         let offers = pool.offers.get()?;
         let whole = offers.iter().find(|it| !it.resource.contains("/mig-"));

@@ -11,7 +11,16 @@ pub(super) fn values(path: &str) -> &'static [&'static str] {
 /// By the whole path, or by the path below a kind.
 const VALUES: &[(&str, &[&str])] = &[
     ("name", &["renamed", "other"]),
-    ("pool", &["old", "system"]),
+    ("pool", &["old", "slices"]),
+    ("team", &["research", "other"]),
+    ("cudaTest.gpus", &["2", "9"]),
+    (
+        "image",
+        &[
+            "registry.example.com/model:1.0.0",
+            "registry.example.com/other:2.0.0",
+        ],
+    ),
     ("namespace", &["serving", "other"]),
     ("cpu", &["2"]),
     ("memory", &["8Gi"]),
@@ -48,5 +57,6 @@ const VALUES: &[(&str, &[&str])] = &[
     ("disruptionBudget.minAvailable", &["1", "2"]),
     ("autoscaling.min", &["1", "2"]),
     ("autoscaling.max", &["3", "4"]),
+    ("autoscaling.metric.name", &["requests", "tokens"]),
     ("autoscaling.metric.average", &["10", "20"]),
 ];

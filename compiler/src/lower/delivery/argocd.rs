@@ -49,8 +49,8 @@ pub(super) fn delivery(cluster: &str, argocd: &Argocd, goods: &Goods<'_>) -> Del
     }
 }
 
-/// What keeps Argo CD from removing namespaces, in which other people's things may be by then, and volumes. A job, which
-/// Kubernetes does not let change, is made anew.
+/// What keeps Argo CD from removing namespaces, in which other people's things may be by then, and volumes. A job,
+/// which Kubernetes does not let change, is made anew.
 ///
 /// Source: argoproj/argo-cd@v3.5.1 docs/user-guide/sync-options.md, read 2026-11-21.
 pub(super) fn protections(object: &Object) -> Vec<(&'static str, &'static str)> {

@@ -60,8 +60,8 @@ pub(super) fn job_set(work: &Work<'_>, job: &JobSet) -> Object {
     work.object(COMPONENT, &object)
 }
 
-/// A run by the Training Operator v1: a master, and workers like it. It tells them who the others are, and its container
-/// must be called `pytorch`.
+/// A run by the Training Operator v1: a master, and workers like it. It tells them who the others are, and its
+/// container must be called `pytorch`.
 pub(super) fn pytorch_job(work: &Work<'_>, job: &PytorchJob) -> Object {
     let role = Role {
         container: "pytorch",

@@ -16,9 +16,8 @@ const INDEX: &str = "leaderworkerset.sigs.k8s.io/worker-index";
 
 /// The set, and the service of its leaders.
 pub(super) fn objects(work: &Work<'_>, set: &LeaderWorkerSet) -> Vec<Object> {
-    let own = set.leader.as_ref();
     let leader = Role {
-        command: own.map(|leader| (leader.command.as_slice(), leader.args.as_slice())),
+        command: set.leader.as_ref(),
         serves: true,
         ..Role::MAIN
     };

@@ -8,7 +8,7 @@ use crate::plan::Object;
 
 /// The keys by which items of lists are known, in the order in which they are looked for.
 ///
-/// Source: the `x-kubernetes-patch-merge-key`s of Kubernetes' OpenAPI (from memory).
+/// Source: the `x-kubernetes-patch-merge-key`s of Kubernetes' definitions (from memory).
 const KEYS: &[&str] = &["mountPath", "containerPort", "name"];
 
 /// Lays `podPatch` over every pod of an object, and `patch` over the object that the workload is.

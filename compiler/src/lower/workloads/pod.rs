@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{EnvFrom, PodSecurityLevel, Pods, Probe, Quantity, Task, ValueFrom};
+use gpuc_schema::config::{
+    EnvFrom, Leader, PodSecurityLevel, Pods, Probe, Quantity, Task, ValueFrom,
+};
 use serde_json::{Map, Value, json};
 
 use super::fabric::{self, Needs};
@@ -21,7 +23,7 @@ pub(super) struct Role<'r> {
     /// When Kubernetes starts the container again; what makes the pods may say it by itself.
     pub(super) restart: Option<&'static str>,
     /// What runs instead of what the pods' own keys say.
-    pub(super) command: Option<(&'r [Spanned<String>], &'r [Spanned<String>])>,
+    pub(super) command: Option<&'r Leader>,
     /// Variables that gpuc sets.
     pub(super) env: &'r [Value],
     /// Whether requests are sent to it, and questions.
@@ -51,8 +53,8 @@ fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool]) -> Va
     let mut container = json!({
         "name": role.container,
         "image": pods.image.value,
-        "command": texts(role.command.map_or(pods.command, |(command, _)| command)),
-        "args": texts(role.command.map_or(pods.args, |(_, args)| args)),
+        "command": texts(role.command.map_or(pods.command, |it| &it.command)),
+        "args": texts(role.command.map_or(pods.args, |it| &it.args)),
         "env": env(pods, role, &needs),
         "envFrom": pods.env_from.iter().map(|from| match &from.value {
             EnvFrom::Secret(name) => json!({"secretRef": {"name": name.value}}),
@@ -132,7 +134,7 @@ pub(super) fn placed(work: &Work<'_>, pools: &[&Pool]) -> Value {
 /// What a pod calls its claim.
 const CLAIM: &str = "gpus";
 
-/// The claim that the pods of a workload name, and the key by which they do; `None` where a device plugin hands out GPUs.
+/// The claim that the pods of a workload name, and the key by which they do; `None` where a plugin hands out GPUs.
 fn claim(work: &Work<'_>, pools: &[&Pool]) -> Option<(String, &'static str)> {
     let pool = pools.first()?;
     work.ask?.class(pool)?;
@@ -236,8 +238,8 @@ fn env(pods: &Pods<'_>, role: Role<'_>, needs: &Needs) -> Vec<Value> {
     all.into_values().collect()
 }
 
-/// Nothing that a program of CUDA needs: neither more rights than it was started with, nor capabilities, but for pinning
-/// memory where network cards read and write it.
+/// Nothing that a program of CUDA needs: neither more rights than it was started with, nor capabilities, but for
+/// pinning memory where network cards read and write it.
 fn container_security(needs: &Needs) -> Value {
     let mut capabilities = json!({"drop": ["ALL"]});
     if needs.locks_memory {

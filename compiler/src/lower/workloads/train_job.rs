@@ -1,7 +1,7 @@
 //! `TrainJobs` of Kubeflow's Trainer v2.
 //!
-//! Each has a `TrainingRuntime` of its own, which holds the pods: what a `TrainJob` itself can say of them is little, and
-//! the runtimes of the chart know nothing of pools.
+//! Each has a `TrainingRuntime` of its own, which holds the pods: what a `TrainJob` itself can say of them is little,
+//! and the runtimes of the chart know nothing of pools.
 
 use gpuc_schema::config::TrainJob;
 use serde_json::json;

@@ -77,8 +77,8 @@ kind! {
 }
 
 kind! {
-    /// A model served by groups of pods: a leader, and workers on other nodes. `LWS_LEADER_ADDRESS`, `LWS_GROUP_SIZE` and
-    /// `LWS_WORKER_INDEX` tell a pod who it is.
+    /// A model served by groups of pods: a leader, and workers on other nodes. `LWS_LEADER_ADDRESS`, `LWS_GROUP_SIZE`
+    /// and `LWS_WORKER_INDEX` tell a pod who it is.
     LeaderWorkerSet {
         /// How many nodes a group has: one pod on each, the leader among them.
         #[schemars(range(min = 1))]

@@ -69,8 +69,8 @@ pub struct Workload {
     /// A model served by groups of pods on several nodes, as a `LeaderWorkerSet`, which gpuc installs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader_worker_set: Option<Spanned<LeaderWorkerSet>>,
-    /// Fields laid over the pods' specification: mappings merge, lists of things with a name merge by name, `null` takes
-    /// a field away, and anything else is replaced.
+    /// Fields laid over the pods' specification: mappings merge, lists of things with a name merge by name, `null`
+    /// takes a field away, and anything else is replaced.
     #[serde(default, skip_serializing_if = "is_empty")]
     #[schemars(extend("examples" = [{"hostIPC": true}]))]
     pub pod_patch: Spanned<Fragment>,

@@ -46,8 +46,8 @@ pub struct VolumeClaim {
     #[serde(rename = "sizeGiB")]
     #[schemars(range(min = 1, max = 65536))]
     pub size_gib: Spanned<u32>,
-    /// Its `StorageClass`, one of `storage` or another of the cluster. A class of files is for many nodes at a time, any
-    /// other for one. Default: the cluster's.
+    /// Its `StorageClass`, one of `storage` or another of the cluster. A class of files is for many nodes at a time,
+    /// any other for one. Default: the cluster's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["fast"]))]
     pub class: Option<Spanned<String>>,
