@@ -67,8 +67,8 @@ pub struct Member {
 pub enum Role {
     /// See what runs, and its logs: Kubernetes' own `view`, and the jobs of the cluster's charts.
     View,
-    /// What `view` may, and start and stop jobs and pods, with the volumes, settings and services they need. Not enter running
-    /// containers, and not read secrets but by a pod that mounts them.
+    /// What `view` may, and start and stop jobs and pods, with the volumes, settings and services they need. Not
+    /// enter running containers, and not read secrets but by a pod that mounts them.
     #[default]
     Submit,
     /// Everything within the namespaces, secrets and roles among it, but for quotas: Kubernetes' own `admin`, and the

@@ -1,7 +1,7 @@
 //! What all pods of a namespace may use together: a `ResourceQuota`.
 //!
-//! Where there are queues, they count what a team's jobs use, over all of its namespaces, and make them wait: a quota of
-//! the same would refuse what a queue has let through.
+//! Where there are queues, they count what a team's jobs use, over all of its namespaces, and make them wait: a quota
+//! of the same would refuse what a queue has let through.
 //!
 //! Of extended resources only `requests.` counts, and what has no entry is not limited.
 //!
