@@ -15,6 +15,7 @@ mod conflicts;
 mod corpus;
 mod deliveries;
 mod examples;
+mod fleets;
 mod fresh;
 mod fuzzed;
 mod golden;

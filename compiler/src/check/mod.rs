@@ -41,6 +41,7 @@ mod exporter_without_runtime;
 mod extras_unavailable;
 pub(crate) mod floating_tags;
 mod gitops_branch_invalid;
+mod gitops_chart_secret_unused;
 mod gitops_name_invalid;
 mod gitops_path_elsewhere;
 mod gitops_path_invalid;
@@ -202,6 +203,7 @@ pub static RULES: &[&Rule] = &[
     &operator_driver_version::RULE,
     &operator_label_written::RULE,
     &operator_label_missing::RULE,
+    &gitops_chart_secret_unused::RULE,
     &storage_unavailable::RULE,
     &storage_class_name::RULE,
     &storage_setting_wrong::RULE,
