@@ -62,6 +62,7 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         },
         install => script::has_install(plan),
         removal => Serde(removal(plan, &option)),
+        releases => !plan.releases.is_empty(),
         mirror => mirror(plan),
         kinds => plan.releases.iter().any(|release| release.chart.brings_kinds()),
         tool => tool,

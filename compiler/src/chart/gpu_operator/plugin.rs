@@ -48,7 +48,7 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
 /// plugin decides by node); NVIDIA/k8s-device-plugin@v0.20.0 (a variable outweighs the file; MPS is refused under
 /// `mixed`). The chart writes no strategy where the value is empty, and `mig:` with nothing in it (NVIDIA/gpu-operator
 /// `deployments/gpu-operator/templates/clusterpolicy.yaml`); the API server drops what is null where a kind does not
-/// allow it (kubernetes/kubernetes `staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go`,
+/// allow it (kubernetes/kubernetes `apiextensions-apiserver/pkg/apiserver/customresource_handler.go`,
 /// `PruneNonNullableNullsWithoutDefaults`), all read 2026-11-21. To leave the value out would be the chart's default,
 /// `single`.
 pub(super) fn strategy(cluster: &Checked<'_>) -> &'static str {
