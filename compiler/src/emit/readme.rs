@@ -242,7 +242,7 @@ fn squeezed(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::node::Origin;
-    use crate::plan::{Command, File, Guide, Provisioning, ResourceSummary, Summary};
+    use crate::plan::{Command, File, Guide, Object, Provisioning, ResourceSummary, Summary};
 
     fn plan(pools: Vec<PoolSummary>) -> Plan {
         Plan {
