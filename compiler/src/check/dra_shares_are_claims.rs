@@ -1,7 +1,7 @@
 //! Shares to be counted where GPUs are claimed.
 //!
-//! Source: kubernetes-sigs/dra-driver-nvidia-gpu `pkg/featuregates/featuregates.go` (`TimeSlicingSettings`: alpha, off) and
-//! `api/nvidia.com/resource/v1beta1/sharing.go` (`TimeSlicingConfig` has `interval` alone), read 2026-11-21.
+//! Source: kubernetes-sigs/dra-driver-nvidia-gpu `pkg/featuregates/featuregates.go` (`TimeSlicingSettings`: alpha, off)
+//! and `api/nvidia.com/resource/v1beta1/sharing.go` (`TimeSlicingConfig` has `interval` alone), read 2026-11-21.
 
 use gpuc_schema::config::Sharing;
 

@@ -258,8 +258,8 @@ fn operator(cluster: &Checked<'_>) -> Option<String> {
     ))
 }
 
-/// What is to be known of nodes that the operator's MIG manager cuts. It takes the operator's own pods off a node by their
-/// labels, the plugin's too, and nobody else's; it looks at a node when it starts and when the node's label changes.
+/// What is to be known of nodes that the operator's MIG manager cuts. It takes the operator's own pods off a node by
+/// their labels, the plugin's too, and nobody else's; it looks at a node when it starts and when its label changes.
 ///
 /// Source: NVIDIA/mig-parted `pkg/mig/reconfigure`, read 2026-11-21; that it looks at its start: from memory.
 fn cutting(pools: &str) -> String {

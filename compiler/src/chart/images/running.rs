@@ -33,8 +33,8 @@ pub fn running(chart: &str, values: &Node) -> Vec<Image> {
     .collect()
 }
 
-/// The images that a chart is told by its values to start beside its own: those of the notebooks that people choose from,
-/// each once.
+/// The images that a chart is told by its values to start beside its own: those of the notebooks that people choose
+/// from, each once.
 pub fn started(chart: &str, values: &Node) -> Vec<String> {
     let mut found = Vec::new();
     if chart == JUPYTERHUB.name {
