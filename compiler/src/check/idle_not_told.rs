@@ -121,7 +121,7 @@ mod tests {
             );
             messages(&yaml, "GPUC2086").len()
         };
-        let cut = "{gpus: [0], layout: [{profile: 1g.6gb, count: 4}]}";
+        let cut = "{gpus: '0', layout: [{profile: 1g.6gb, count: 4}]}";
         let all = "{layout: [{profile: 1g.6gb, count: 4}]}";
         assert_eq!(of(all, "idlePercent: 10"), 1);
         assert_eq!(of(all, "powerWatts: 100"), 0);
