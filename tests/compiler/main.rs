@@ -22,6 +22,7 @@ mod golden;
 mod hosts;
 mod keys;
 mod matrix;
+mod measured;
 mod monitoring;
 mod needs;
 mod needs_clouds;

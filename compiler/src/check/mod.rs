@@ -48,6 +48,7 @@ mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
 mod hosts_without_need;
+mod idle_not_told;
 mod image_invalid;
 mod imex_unavailable;
 mod label_invalid;
@@ -198,6 +199,7 @@ pub static RULES: &[&Rule] = &[
     &gitops_name_invalid::RULE,
     &gitops_path_elsewhere::RULE,
     &gitops_secret_missing::RULE,
+    &idle_not_told::RULE,
     &operator_driver_impossible::RULE,
     &operator_setting_split::RULE,
     &operator_driver_version::RULE,
