@@ -96,7 +96,7 @@ pub enum TeamNetwork {
     /// Everybody, and everybody to them.
     #[default]
     Open,
-    /// Pods of the team's namespaces and the cluster's DNS; the monitoring may read their metrics. NetworkPolicies of
+    /// Pods of the team's namespaces and the cluster's DNS; the monitoring may read their metrics. Network policies of
     /// your own open more. They hold where the cluster's network plugin enforces them.
     Isolated,
 }
