@@ -2,9 +2,8 @@
 
 use super::Rule;
 use super::syntax::is_dns_label;
-use crate::chart::CHARTS;
 use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
+use crate::model::{CHART_NAMESPACES, Cluster};
 use gpuc_schema::config::Gitops;
 use gpuc_schema::{Span, Spanned};
 
@@ -106,20 +105,20 @@ fn owner(cluster: &Cluster, name: &str) -> Option<String> {
         Gitops::Flux(flux) => &flux.namespace,
         Gitops::Argocd(argocd) => &argocd.namespace,
     });
-    let mut charts = CHARTS.iter();
+    let mut charts = CHART_NAMESPACES.iter();
     // Those of exporters are called after their pools.
     let chart = charts.find(|chart| {
-        let rest = name.strip_prefix(chart.namespace);
+        let rest = name.strip_prefix(**chart);
         rest.is_some_and(|rest| {
-            rest.is_empty() || (chart.name == "dcgm-exporter" && rest.starts_with('-'))
+            rest.is_empty() || (**chart == "dcgm-exporter" && rest.starts_with('-'))
         })
     });
     if name == "default" || name.starts_with("kube-") {
         Some("Kubernetes' own".to_owned())
     } else if name.starts_with("gpuc-") {
         Some("kept for gpuc's own".to_owned())
-    } else if let Some(chart) = chart {
-        Some(format!("the chart {}'s", chart.name))
+    } else if chart.is_some() {
+        Some("a chart's".to_owned())
     } else if tool.is_some_and(|tool| tool.value == name) {
         Some("that of what brings the tree to the cluster".to_owned())
     } else {
@@ -155,9 +154,9 @@ mod tests {
                 "the namespace `default` is Kubernetes' own",
                 "no namespace can be called `B`",
                 "the namespace `kube-system` is Kubernetes' own",
-                "the namespace `kueue-system` is the chart kueue's",
+                "the namespace `kueue-system` is a chart's",
                 "the namespace `gpuc-runtime` is kept for gpuc's own",
-                "the namespace `dcgm-exporter-x` is the chart dcgm-exporter's",
+                "the namespace `dcgm-exporter-x` is a chart's",
                 "the team has the namespace `c` twice",
                 "two teams have the namespace `c`",
             ],

@@ -21,7 +21,7 @@ pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
 pub use promises::Promise;
 pub use sharing::{MigGpu, Offer, Sharing};
-pub use teams::{Grant, Team, Unit};
+pub use teams::{CHART_NAMESPACES, Grant, Team, Unit};
 pub use version::{KubernetesVersion, SUPPORTED};
 pub use workloads::{GpuAsk, QUEUE_LABEL, WORKLOAD_LABEL, WORKLOADS_NAMESPACE};
 

@@ -7,6 +7,22 @@ use gpuc_schema::{Span, Spanned};
 
 use super::{Cluster, Known, NodeRange};
 
+/// The namespaces that charts run in, beside Kubernetes' own: no team has them. A test holds them against the charts.
+pub const CHART_NAMESPACES: &[&str] = &[
+    "dcgm-exporter",
+    "dra-driver-nvidia-gpu",
+    "gpu-operator",
+    "jobset-system",
+    "jupyterhub",
+    "kubeflow-system",
+    "kueue-system",
+    "lws-system",
+    "monitoring",
+    "node-feature-discovery",
+    "nvidia-device-plugin",
+    "nvidia-network-operator",
+];
+
 /// A team.
 #[derive(Clone, Debug)]
 pub struct Team {

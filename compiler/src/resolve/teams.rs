@@ -406,8 +406,8 @@ fn missing(written: &GpuQuota, pool: &Pool) -> Misfit {
     misfit.of_profile()
 }
 
-/// What is kept for a container that says nothing. With a quota of CPU or memory a pod that says nothing is refused, and
-/// where only a most is set Kubernetes keeps that much for each container.
+/// What is kept for a container that says nothing. With a quota of CPU or memory a pod that says nothing is refused,
+/// and where only a most is set Kubernetes keeps that much for each container.
 ///
 /// Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21.
 fn default_request(index: usize, written: &Written, defaults: &mut Defaults) -> Amounts {

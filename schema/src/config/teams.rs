@@ -67,8 +67,8 @@ pub struct Member {
 pub enum Role {
     /// See what runs, and its logs: Kubernetes' own `view`, and the jobs of the cluster's charts.
     View,
-    /// What `view` may, and start and stop jobs and pods, with the volumes, settings and services they need. Not enter running
-    /// containers, and not read secrets but by a pod that mounts them.
+    /// What `view` may, and start and stop jobs and pods, with the volumes, settings and services they need. Not
+    /// enter running containers, and not read secrets but by a pod that mounts them.
     #[default]
     Submit,
     /// Everything within the namespaces, secrets and roles among it, but for quotas: Kubernetes' own `admin`, and the
@@ -96,7 +96,7 @@ pub enum TeamNetwork {
     /// Everybody, and everybody to them.
     #[default]
     Open,
-    /// Pods of the team's namespaces and the cluster's DNS; the monitoring may read their metrics. NetworkPolicies of
+    /// Pods of the team's namespaces and the cluster's DNS; the monitoring may read their metrics. Network policies of
     /// your own open more. They hold where the cluster's network plugin enforces them.
     Isolated,
 }

@@ -36,3 +36,21 @@ pub(super) fn object(team: &Team, index: usize) -> Object {
         Origin::rule(inputs, "the team works there"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::chart::{CHARTS, KUBE_SYSTEM};
+    use crate::lower::RUNTIME_NAMESPACE;
+    use crate::model::CHART_NAMESPACES;
+
+    #[test]
+    fn no_team_can_have_what_charts_run_in() {
+        let own = |name: &&str| *name != KUBE_SYSTEM && !name.starts_with("gpuc-");
+        let charts = CHARTS.iter().map(|chart| chart.namespace).filter(own);
+        let named = CHART_NAMESPACES.iter().copied();
+        assert_eq!(charts.collect::<BTreeSet<_>>(), named.collect());
+        assert!(RUNTIME_NAMESPACE.starts_with("gpuc-"));
+    }
+}
