@@ -169,7 +169,8 @@ pub struct Resource {
     pub about: String,
     /// How to see it, as JSON on standard output.
     pub observe: Observe,
-    /// How to make it.
+    /// How to make it. Where there is nothing here and no field either, others make and change it, and gpuc's scripts
+    /// only remove it.
     pub create: Vec<Command>,
     /// What makes it together with itself, where something does.
     pub comes_with: Option<ComesWith>,

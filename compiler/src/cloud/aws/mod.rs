@@ -6,6 +6,7 @@ mod cluster;
 mod commands;
 pub mod cpu;
 mod eksctl;
+mod karpenter;
 mod local_disks;
 pub mod machines;
 mod mapping;
@@ -33,7 +34,7 @@ use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs}
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
-use crate::plan::{Provisioning, ResourceKind};
+use crate::plan::{Object, Provisioning, ResourceKind};
 
 /// Amazon EKS.
 pub static AWS: Eks = Eks;
@@ -74,6 +75,8 @@ static FACTS: Facts = Facts {
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),
+        ("karpenter.sh/", "Karpenter sets these labels itself"),
+        ("karpenter.k8s.aws/", "Karpenter sets these labels itself"),
         INSTANCE_TYPE,
     ],
     drivers: &[
@@ -105,6 +108,8 @@ static RESOURCES: &[&ResourceKind] = &[
     &pool::KIND,
     &addons::KIND,
     &autoscaler::IDENTITY,
+    &karpenter::LEFT,
+    &karpenter::STACK,
 ];
 
 /// The label by which the Cluster Autoscaler knows that a node will have GPUs before a plugin says so.
@@ -198,6 +203,14 @@ impl Cloud for Eks {
 
     fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
         autoscaler::values(cluster)
+    }
+
+    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        karpenter::values(cluster)
+    }
+
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        karpenter::objects(cluster)
     }
 
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
