@@ -219,9 +219,9 @@ fn autoscaler(cluster: &Checked<'_>) -> Option<&'static str> {
         Autoscaler::ClusterAutoscaler => Some(
             "The Cluster Autoscaler that is in the cluster adds and removes nodes between a pool's fewest and most.",
         ),
-        Autoscaler::Karpenter => {
-            Some("Karpenter adds and removes nodes between a pool's fewest and most.")
-        }
+        Autoscaler::Karpenter => Some(
+            "Karpenter, which this tree installs, makes a node for pods that wait, up to a pool's most, and removes empty ones; pools with a fixed number of nodes are not its own.",
+        ),
         Autoscaler::Managed => {
             Some("The cloud's autoscaler adds and removes nodes between a pool's fewest and most.")
         }

@@ -169,8 +169,7 @@ pub struct Resource {
     pub about: String,
     /// How to see it, as JSON on standard output.
     pub observe: Observe,
-    /// How to make it. Where there is nothing here and no field either, others make and change it, and gpuc's scripts
-    /// only remove it.
+    /// How to make it.
     pub create: Vec<Command>,
     /// What makes it together with itself, where something does.
     pub comes_with: Option<ComesWith>,
@@ -180,6 +179,13 @@ pub struct Resource {
     pub delete: Vec<Command>,
     /// Why it is there.
     pub origin: Origin,
+}
+
+impl Resource {
+    /// Whether others make and change it, and gpuc's scripts only remove it.
+    pub fn is_only_removed(&self) -> bool {
+        self.create.is_empty() && self.fields.is_empty()
+    }
 }
 
 /// What makes another resource together with itself, such as a cluster that is born with its first pool.

@@ -167,7 +167,8 @@ pub enum Autoscaler {
     None,
     /// The Kubernetes Cluster Autoscaler, installed in the cluster. On EKS.
     ClusterAutoscaler,
-    /// Karpenter, run in the cluster. On EKS.
+    /// Karpenter, run in the cluster. On EKS. It makes the nodes of pools without a fixed number of them, from none on; a
+    /// pool with a fixed number stays a node group, and one of those must be there for Karpenter to run on.
     Karpenter,
     /// The cloud's own autoscaler of node pools. On GKE and AKS.
     Managed,

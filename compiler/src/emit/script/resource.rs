@@ -13,8 +13,8 @@ use crate::shell::quote;
 /// to remove.
 pub(super) fn scripts(provisioning: &Provisioning, header: &Header) -> Vec<(String, String)> {
     let mut scripts: Vec<(String, Vec<&Resource>)> = Vec::new();
-    let made = |it: &&Resource| !it.create.is_empty() || !it.fields.is_empty();
-    for resource in provisioning.resources.iter().filter(made) {
+    let resources = provisioning.resources.iter();
+    for resource in resources.filter(|resource| !resource.is_only_removed()) {
         let name = name::part(&resource.script);
         match scripts.iter_mut().find(|(known, _)| *known == name) {
             Some((_, resources)) => resources.push(resource),

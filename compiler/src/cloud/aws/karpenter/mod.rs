@@ -22,7 +22,7 @@ pub(super) use node_class::image;
 pub(super) use stack::{LEFT, STACK, file, resources};
 
 /// The component of the objects that Karpenter reads.
-const COMPONENT: &str = "karpenter";
+const COMPONENT: &str = "karpenter-node-pools";
 
 /// What begins the names of everything that Karpenter needs in AWS.
 const PREFIX: &str = "karpenter-";

@@ -68,7 +68,11 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
             "disruption": {
                 "consolidationPolicy": policy,
                 "consolidateAfter": IDLE,
-                "budgets": [{"nodes": unavailable.to_string()}],
+                // Empty nodes may go all at once.
+                "budgets": [{
+                    "nodes": unavailable.to_string(),
+                    "reasons": ["Drifted", "Underutilized"],
+                }],
             },
             // Nodes, and not GPUs: a node that shares its GPUs has more of them than machines have.
             "limits": {"nodes": group.nodes.max.to_string()},
@@ -117,4 +121,121 @@ fn taint(taint: &PoolTaint) -> Value {
         made["value"] = json!(taint.value);
     }
     made
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::super::testing::{HEAD, cluster};
+    use crate::check::check;
+    use crate::diag::Report;
+
+    /// What becomes of a pool, beside one on which Karpenter runs.
+    fn objects(pool: &str) -> [Value; 2] {
+        let yaml = format!(
+            "{HEAD}autoscaler: karpenter\nallow: [karpenter-counts-whole-gpus]\n\
+             nodePools: [{{name: system, machine: m7i.large, nodes: {{count: 2}}}}, {{name: a, {pool}}}]"
+        );
+        let (cluster, found) = cluster(&yaml);
+        let mut report = Report::default();
+        let Some(checked) = check(&cluster, &mut report) else {
+            panic!("{:#?}", found.diagnostics());
+        };
+        let made = cluster.cloud.objects(&checked);
+        let made = made
+            .iter()
+            .map(|object| serde_json::to_value(&object.node).expect("JSON"));
+        let made: Vec<_> = made.collect();
+        made.try_into().expect("two objects for a pool")
+    }
+
+    fn requirement<'v>(pool: &'v Value, key: &str) -> &'v Value {
+        let all = pool["spec"]["template"]["spec"]["requirements"].as_array();
+        let mut all = all.into_iter().flatten();
+        all.find(|it| it["key"] == key)
+            .map_or(&Value::Null, |it| &it["values"])
+    }
+
+    #[test]
+    fn reserved_machines_are_taken_and_no_others() {
+        for (capacity, kind, reservation) in [
+            ("onDemand", "on-demand", Value::Null),
+            ("{spot: {}}", "spot", Value::Null),
+            (
+                "{reservation: {id: cr-0123456789abcdef0, count: 4}}",
+                "reserved",
+                json!([{"id": "cr-0123456789abcdef0"}]),
+            ),
+            (
+                "{capacityBlock: {id: cr-0123456789abcdef0, count: 4}}",
+                "reserved",
+                json!([{"id": "cr-0123456789abcdef0"}]),
+            ),
+        ] {
+            let [class, pool] = objects(&format!(
+                "machine: p4d.24xlarge, zones: [us-east-1a], nodes: {{min: 0, max: 4}}, capacity: {capacity}"
+            ));
+            assert_eq!(
+                requirement(&pool, "karpenter.sh/capacity-type"),
+                &json!([kind])
+            );
+            assert_eq!(
+                requirement(&pool, "topology.kubernetes.io/zone"),
+                &json!(["us-east-1a"])
+            );
+            assert_eq!(
+                class["spec"]["capacityReservationSelectorTerms"], reservation,
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn gpus_are_not_taken_from_what_runs() {
+        let [_, gpus] =
+            objects("machine: g6.xlarge, nodes: {min: 0, max: 4}, upgrade: {maxUnavailable: 3}");
+        let spec = &gpus["spec"];
+        assert_eq!(spec["disruption"]["consolidationPolicy"], "WhenEmpty");
+        assert_eq!(spec["disruption"]["budgets"][0]["nodes"], "3");
+        assert_eq!(spec["template"]["spec"]["expireAfter"], "Never");
+        assert_eq!(spec["limits"], json!({"nodes": "4"}));
+        let [_, cpus] = objects("machine: m7i.large, nodes: {min: 0, max: 9}");
+        let spec = &cpus["spec"];
+        assert_eq!(
+            spec["disruption"]["consolidationPolicy"],
+            "WhenEmptyOrUnderutilized"
+        );
+        assert_eq!(spec["template"]["spec"]["expireAfter"], "720h");
+    }
+
+    #[test]
+    fn a_node_whose_gpus_are_cut_later_says_so() {
+        let [_, pool] = objects(
+            "machine: p4d.24xlarge, nodes: {min: 0, max: 4}, taints: [{key: a, effect: NoExecute}], \
+             sharing: {mig: {strategy: single, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}",
+        );
+        let spec = &pool["spec"]["template"]["spec"];
+        assert_eq!(spec["taints"], json!([{"key": "a", "effect": "NoExecute"}]));
+        let startup = &spec["startupTaints"][0];
+        assert_eq!(
+            startup["key"],
+            "startup-taint.cluster-autoscaler.kubernetes.io/gpuc"
+        );
+    }
+
+    #[test]
+    fn local_disks_and_the_systems_own_disk() {
+        let [class, _] = objects(
+            "machine: g6.xlarge, nodes: {min: 0, max: 4}, localDisks: scratch, maxPods: 40",
+        );
+        assert_eq!(class["spec"]["instanceStorePolicy"], "RAID0");
+        assert_eq!(class["spec"]["kubelet"], json!({"maxPods": 40}));
+        let [class, _] = objects(
+            "machine: g6.xlarge, nodes: {min: 0, max: 4}, os: {family: Bottlerocket}, diskGiB: 300",
+        );
+        let disks = &class["spec"]["blockDeviceMappings"];
+        assert_eq!(disks[0]["ebs"]["volumeSize"], "4Gi");
+        assert_eq!(disks[1]["ebs"]["volumeSize"], "300Gi");
+    }
 }
