@@ -114,8 +114,8 @@ pub trait Cloud: Sync {
         None
     }
 
-    /// What Karpenter's chart must be told of the cloud and the cluster, and where it follows from. `None` where gpuc does
-    /// not install it.
+    /// What Karpenter's chart must be told of the cloud and the cluster, and where it follows from. `None` where gpuc
+    /// does not install it.
     fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
         let _ = cluster;
         None

@@ -9,8 +9,8 @@ use crate::emit::name;
 use crate::plan::{Change, ComesWith, Command, Field, Provisioning, Resource, ResourceKind, Word};
 use crate::shell::quote;
 
-/// The scripts by name, in the order they are first named. What others make and change has none: there is only something
-/// to remove.
+/// The scripts by name, in the order they are first named. What others make and change has none: there is only
+/// something to remove.
 pub(super) fn scripts(provisioning: &Provisioning, header: &Header) -> Vec<(String, String)> {
     let mut scripts: Vec<(String, Vec<&Resource>)> = Vec::new();
     let resources = provisioning.resources.iter();

@@ -11,10 +11,10 @@ mod stack;
 use gpuc_schema::Span;
 use gpuc_schema::config::{Autoscaler, AwsCluster};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{cluster_name, section};
 use crate::check::Checked;
-use crate::lock::digest;
 use crate::model::{Cluster, Pool};
 use crate::plan::Object;
 
@@ -87,9 +87,14 @@ fn fitted(name: &str, max: usize) -> String {
     if name.len() <= max {
         return name.to_owned();
     }
-    let digest = digest(name.as_bytes());
-    let digest = &digest["sha256:".len()..][..8];
+    let digest = &digest(name)[..8];
     format!("{}-{digest}", &name[..max - digest.len() - 1])
+}
+
+/// The SHA-256 of a text, as 64 digits.
+fn digest(text: &str) -> String {
+    let bytes = Sha256::digest(text.as_bytes());
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

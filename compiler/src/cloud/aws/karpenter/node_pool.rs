@@ -46,8 +46,8 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
     }
     let has_gpus = pool.has_gpus();
     if has_gpus {
-        // A job that runs for weeks must not be ended because of its node's age; and without a limit to draining nothing
-        // ends a pod that asks not to be disturbed.
+        // A job that runs for weeks must not be ended because of its node's age; and without a limit to draining
+        // nothing ends a pod that asks not to be disturbed.
         template["expireAfter"] = json!("Never");
     } else {
         template["expireAfter"] = json!("720h");

@@ -8,10 +8,9 @@ use serde_json::{Map, Value, json};
 use super::super::commands::{Target, aws};
 use super::super::{cluster_name, section};
 use super::policy::policy;
-use super::{PREFIX, installed, instance_profile, pools, queue};
+use super::{PREFIX, digest, installed, instance_profile, pools, queue};
 use crate::check::Checked;
 use crate::cloud::KARPENTER;
-use crate::lock::digest;
 use crate::node::{Node, Origin};
 use crate::plan::{
     Change, Contents, Field, FieldKind, File, Observe, Resource, ResourceKind, Word,
@@ -79,7 +78,7 @@ pub(in super::super) fn resources(checked: &Checked<'_>) -> Vec<Resource> {
 
 fn stack(checked: &Checked<'_>, target: &Target, origin: Origin) -> Resource {
     let name = format!("{PREFIX}{}", target.cluster);
-    let template = digest(template(checked).to_string().as_bytes());
+    let template = digest(&template(checked).to_string());
     let on = |command: &[&str]| {
         let command = aws(command.iter().copied(), &target.region);
         command.with(["--stack-name", &name])

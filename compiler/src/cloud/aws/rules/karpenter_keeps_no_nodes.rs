@@ -24,7 +24,7 @@ machine all the same.
 
 ### What to do
 
-Write `min: 0`. Nodes that must always be there belong into a pool with a `count`, which stays a
+Write `min: 0`. Nodes that must always be there belong in a pool with a `count`, which stays a
 managed node group.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -58,10 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(nodes) = pool.nodes.get().filter(|nodes| nodes.min > 0) else {
             continue;
         };
-        let message = format!(
-            "pool `{}` may have less than {} nodes",
-            pool.name, nodes.min
-        );
+        let message = format!("pool `{}` may have fewer nodes than its `min`", pool.name);
         report
             .draft(&RULE.code, nodes.min_span, message)
             .here("Karpenter removes nodes that are empty, down to none")
