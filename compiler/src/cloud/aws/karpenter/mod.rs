@@ -8,6 +8,8 @@ mod node_pool;
 mod policy;
 mod stack;
 
+use std::fmt::Write as _;
+
 use gpuc_schema::Span;
 use gpuc_schema::config::{Autoscaler, AwsCluster};
 use serde_json::{Value, json};
@@ -61,7 +63,7 @@ pub(super) fn values(checked: &Checked<'_>) -> Option<(Value, Vec<Span>)> {
     Some((settings, vec![wanted, name.span]))
 }
 
-/// What Karpenter reads: a NodePool and an EC2NodeClass for each of its pools.
+/// What Karpenter reads: a `NodePool` and an `EC2NodeClass` for each of its pools.
 pub(super) fn objects(checked: &Checked<'_>) -> Vec<Object> {
     let objects = pools(checked).flat_map(|pool| {
         [
@@ -93,8 +95,11 @@ fn fitted(name: &str, max: usize) -> String {
 
 /// The SHA-256 of a text, as 64 digits.
 fn digest(text: &str) -> String {
-    let bytes = Sha256::digest(text.as_bytes());
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut digits = String::new();
+    for byte in Sha256::digest(text.as_bytes()) {
+        write!(digits, "{byte:02x}").expect("a String takes everything");
+    }
+    digits
 }
 
 #[cfg(test)]

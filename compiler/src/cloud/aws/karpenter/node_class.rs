@@ -18,8 +18,8 @@ use crate::plan::Object;
 /// The release of Amazon Linux 2023 for EKS: one that others pin for Karpenter too. It names the same release for every
 /// Kubernetes version, and Karpenter takes the image with NVIDIA's driver for machines with GPUs.
 ///
-/// Source: <https://github.com/awslabs/amazon-eks-ami/releases>, by its tag in public EC2NodeClasses of September 2026;
-/// not looked up in AWS.
+/// Source: <https://github.com/awslabs/amazon-eks-ami/releases>, by its tag in public `EC2NodeClass`es of September
+/// 2026; not looked up in AWS.
 const AL2023: &str = "al2023@v20260903";
 
 /// The release of Bottlerocket, as above; 1.22.0 and later bring up local disks.
@@ -34,7 +34,7 @@ pub(in super::super) fn image(family: OsFamily) -> Option<&'static str> {
     }
 }
 
-/// The EC2NodeClass of a pool.
+/// The `EC2NodeClass` of a pool.
 pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
     let group = NodeGroup::new(checked, pool);
     let section = section(&checked.written);

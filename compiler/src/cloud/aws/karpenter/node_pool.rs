@@ -16,7 +16,7 @@ use crate::plan::Object;
 /// How long nothing may run on a node before it goes.
 const IDLE: &str = "10m";
 
-/// The NodePool of a pool.
+/// The `NodePool` of a pool.
 pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
     let group = NodeGroup::new(checked, pool);
     let unavailable = group.max_unavailable();

@@ -87,10 +87,10 @@ fn settings(cluster: &Cluster, pool: &Pool) -> Vec<(&'static str, Span)> {
     let mut found = Vec::new();
     if let Some(efa) = &written.network.efa {
         found.push(("EFA", efa.span));
-    } else if let Some(placement) = &written.network.placement {
-        if matches!(placement.value, Placement::Compact) {
-            found.push(("compact placement", placement.span));
-        }
+    } else if let Some(placement) = &written.network.placement
+        && matches!(placement.value, Placement::Compact)
+    {
+        found.push(("compact placement", placement.span));
     }
     if let Some(repair) = written.auto_repair.filter(|repair| repair.value) {
         found.push(("repair of nodes", repair.span));
