@@ -1,6 +1,7 @@
 //! The rules that only EKS has, one file each.
 
 mod account_malformed;
+mod autoscaler_elsewhere;
 mod autoscaler_there_unused;
 mod aws_id_malformed;
 mod capacity_block_unavailable;
@@ -72,6 +73,7 @@ pub(super) static RULES: &[&Rule] = &[
     &stack_name_too_long::RULE,
     &driver_image_not_run::RULE,
     &autoscaler_there_unused::RULE,
+    &autoscaler_elsewhere::RULE,
 ];
 
 /// The pools that gpuc's scripts make.
