@@ -2,8 +2,7 @@
 //!
 //! A profile that names a pool becomes what KubeSpawner overrides for its pods: the pool's labels to select, its taints
 //! to tolerate, the resource that its nodes offer, and the runtime class where pods need one. KubeSpawner replaces
-//! lists and merges mappings, <https://jupyterhub-kubespawner.readthedocs.io/en/latest/spawner.html>, `profile_list`
-//! (from memory).
+//! lists and merges mappings, jupyterhub/kubespawner@01be5c20 kubespawner/utils.py, `recursive_update`.
 
 use gpuc_schema::config::{JupyterHub, NotebookProfile, Quantity};
 use serde_json::{Map, Number, Value, json};

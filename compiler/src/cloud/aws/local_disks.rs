@@ -67,3 +67,37 @@ fn node_config() -> String {
     // JSON is YAML, and nodeadm reads either.
     format!("{config:#}\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::provision;
+    use crate::plan::Contents;
+    use serde_json::{Value, json};
+
+    fn group(os: &str) -> Value {
+        let made = provision(&format!(
+            "nodePools: [{{name: gpu, machine: g5.xlarge, nodes: {{count: 1}}, localDisks: scratch, os: {{family: {os}}}}}]"
+        ));
+        let Contents::Yaml(node) = &made.files[0].contents else {
+            panic!("eksctl's file is YAML");
+        };
+        let file = serde_json::to_value(node).expect("a tree is JSON");
+        file["managedNodeGroups"][0].clone()
+    }
+
+    #[test]
+    fn each_image_is_told_in_its_own_words() {
+        let amazon = group("AmazonLinux2023");
+        assert!(amazon["overrideBootstrapCommand"].is_string());
+        assert_eq!(amazon["bottlerocket"], Value::Null);
+        let bottlerocket = group("Bottlerocket");
+        assert_eq!(bottlerocket["overrideBootstrapCommand"], Value::Null);
+        let commands =
+            &bottlerocket["bottlerocket"]["settings"]["bootstrap-commands"]["local-disks"];
+        assert_eq!(
+            commands["commands"][0],
+            json!(["apiclient", "ephemeral-storage", "init"])
+        );
+        assert_eq!(commands["essential"], json!(true));
+    }
+}

@@ -43,3 +43,34 @@ pub(super) fn of_others(cluster: &Cluster) -> Option<IdentityCheck> {
         ),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{provision, with_cluster};
+    use crate::plan::{Resource, Word};
+
+    const POOL: &str = "- {name: train, machine: Standard_NC4as_T4_v3, nodes: {count: 2}}\n\
+                        storage: {classes: [{name: data, volumes: {files: {type: blob-nfs}}}]}";
+
+    fn creates_with_it(resource: &Resource) -> bool {
+        let enable = Word::Text(super::ENABLE.to_owned());
+        resource.create.iter().any(|it| it.0.contains(&enable))
+    }
+
+    #[test]
+    fn a_class_of_containers_switches_it_on() {
+        let made = provision(&with_cluster("{create: {}}", POOL));
+        assert!(creates_with_it(&made.resources[1]));
+        assert_eq!(made.identity.len(), 1);
+        let without = POOL.replace("blob-nfs", "Premium_LRS");
+        let made = provision(&with_cluster("{create: {}}", &without));
+        assert!(!creates_with_it(&made.resources[1]));
+    }
+
+    #[test]
+    fn in_a_cluster_of_others_it_is_only_asked_for() {
+        let made = provision(&with_cluster("{existing: {name: prod}}", POOL));
+        assert_eq!(made.identity[1].want, "true");
+        assert!(made.identity[1].otherwise.ends_with("--enable-blob-driver"));
+    }
+}

@@ -13,7 +13,7 @@ pub(super) const FILESTORE: &str = "GcpFilestoreCsiDriver";
 pub(super) const FUSE: &str = "GcsFuseCsiDriver";
 
 const DISKS: &str =
-    "kubernetes-sigs/gcp-compute-persistent-disk-csi-driver pkg/common/parameters.go, 2026-11-21";
+    "kubernetes-sigs/gcp-compute-persistent-disk-csi-driver@112c869c pkg/common/parameters.go";
 const SHARES: &str = "kubernetes-sigs/gcp-filestore-csi-driver@00076279 README.md (the tiers zonal and enterprise, and connect-mode, from memory)";
 
 /// Every type of volume.

@@ -80,10 +80,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     for class in cluster.written.storage.iter().flat_map(|it| &it.classes) {
         if let Volumes::Files(files) = &class.volumes.value {
-            for subnet in &files.subnet {
+            if let Some(subnet) = &files.subnet {
                 look(subnet, "subnet-", "subnet");
             }
-            for group in &files.security_group {
+            if let Some(group) = &files.security_group {
                 look(group, "sg-", "security group");
             }
         }
