@@ -40,16 +40,17 @@ pub(super) fn notes(cluster: &Checked<'_>) -> Vec<String> {
         DriverOwner::DaemonSet,
         DriverOwner::Host,
     ];
+    let images = cluster.cloud.facts().managed_control_plane;
     let owners = owners.into_iter().map(|owner| (owner, of(owner)));
     owners
         .filter(|(_, pools)| !pools.is_empty())
-        .map(|(owner, pools)| note(owner, &names(&pools)))
+        .map(|(owner, pools)| note(owner, &names(&pools), images))
         .collect()
 }
 
-fn note(owner: DriverOwner, pools: &str) -> String {
+fn note(owner: DriverOwner, pools: &str, images: bool) -> String {
     match owner {
-        DriverOwner::Preinstalled => format!(
+        DriverOwner::Preinstalled if images => format!(
             "A new driver reaches {pools} with a new node image, on new nodes: jobs on the old ones are evicted as their \
              PodDisruptionBudgets allow, as many nodes at a time as the pool's upgrade settings say."
         ),
@@ -63,10 +64,9 @@ fn note(owner: DriverOwner, pools: &str) -> String {
             "A node of {pools} gets its driver when it starts. A new version is for new nodes: drain the old ones with \
              kubectl drain, which heeds PodDisruptionBudgets, and replace them one after the other."
         ),
-        DriverOwner::Host => format!(
-            "The driver of {pools} changes when the script for the host runs with a new version, and not while a job holds \
-             a GPU: first kubectl drain NODE --ignore-daemonsets, which heeds PodDisruptionBudgets, and afterwards \
-             kubectl uncordon NODE."
+        DriverOwner::Preinstalled | DriverOwner::Host => format!(
+            "The driver of {pools} changes on the host itself, and not while a job holds a GPU: first kubectl drain NODE \
+             --ignore-daemonsets, which heeds PodDisruptionBudgets, and afterwards kubectl uncordon NODE."
         ),
     }
 }

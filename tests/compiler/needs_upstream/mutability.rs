@@ -117,6 +117,7 @@ const ROWS: &[Row] = &[
     row("aks", AKS_POOL, "capacity reservation group", Pool("capacity_reservation")),
     row("aks", AKS_POOL, "proximity placement group", Pool("placement_policy")),
     row("aks", AKS_POOL, "disk size", Pool("disk_type_size")),
+    row("aks", AKS_POOL, "disk type", Pool("disk_type_size")),
     row("aks", AKS_POOL, "pods on a node", Pool("max_pods")),
     row("aks", AKS_POOL, "GPU driver", Pool("gpu_driver_version")),
     row("aks", AKS_POOL, "GPU instance profile", Pool("mig_partition_size")),

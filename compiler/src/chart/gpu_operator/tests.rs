@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpuc_schema::config::GpuCluster;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::check::check;

@@ -1,4 +1,4 @@
-//! The volumes of EKS: disks of EBS, shares of EFS and file systems of FSx for Lustre, by drivers that are add-ons of EKS.
+//! The volumes of EKS: disks of EBS, shares of EFS and file systems of FSx for Lustre, by drivers that are add-ons.
 
 use crate::cloud::storage::{Parameter, StorageFacts, VolumeType};
 
