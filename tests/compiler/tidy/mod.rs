@@ -70,7 +70,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "plan", "resolve", "tree",
         ],
     ),
-    ("fleet", &["compile", "diag", "source"]),
+    ("fleet", &["compile", "diag", "plan", "source"]),
     ("lib", &[]),
     // The library's users: they name it `gpuc`.
     ("cli", &[]),
