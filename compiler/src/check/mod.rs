@@ -99,6 +99,8 @@ mod runtime_setting_unused;
 mod scale_from_zero;
 mod sharing_without_gpus;
 mod stack_without_gpus;
+mod storage_bucket_name;
+mod storage_bucket_unavailable;
 mod storage_class_name;
 mod storage_default_unknown;
 mod storage_setting_wrong;
@@ -224,6 +226,8 @@ pub static RULES: &[&Rule] = &[
     &rdma_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
+    &storage_bucket_unavailable::RULE,
+    &storage_bucket_name::RULE,
     &notebook_pool_missing::RULE,
     &notebook_offer_missing::RULE,
     &notebook_shares_several::RULE,
