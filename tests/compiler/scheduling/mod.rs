@@ -124,7 +124,7 @@ fn agrees(
 #[test]
 fn a_verdict_is_what_a_scheduler_does() {
     let config = Config {
-        cases: 100,
+        cases: 60,
         max_shrink_iters: 100,
         max_global_rejects: 4000,
         failure_persistence: None,
