@@ -169,8 +169,8 @@ fn cuda_of_version(version: &str) -> Option<u8> {
 /// The driver branches on which NVIDIA's images of a later CUDA run on data center cards all the same, by the package
 /// that they bring.
 ///
-/// Source: docs.nvidia.com/deeplearning, release notes of Triton 23.05 and 25.08 and of SGLang 25.10, «Driver
-/// Requirements», 2026-11-21.
+/// Source: docs.nvidia.com/deeplearning, release notes of Triton 23.05 and 25.08 and of `SGLang`
+/// 25.10, «Driver Requirements», 2026-11-21.
 const FORWARD: &[u16] = &[450, 470, 510, 515, 525, 535, 545, 550];
 
 /// Holds the CUDA of the images against the pool's card and driver.

@@ -10,7 +10,8 @@ pub(super) fn thousandths(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, suffix) = text.split_at(end.unwrap_or(text.len()));
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let is_number = !(whole.is_empty() && part.is_empty()) && !part.contains('.');
+    let has_digits = !whole.is_empty() || !part.is_empty();
+    let is_number = has_digits && !part.contains('.');
     let part = part.trim_end_matches('0');
     let digits = format!("{whole}{part}");
     let digits = digits.trim_start_matches('0');

@@ -172,12 +172,11 @@ impl Cluster {
             let labels: Vec<_> = labels
                 .map(|(key, value)| format!("{}: \"{}\"", LABELS[*key], label_value(*value)))
                 .collect();
-            let zones = match self.is_gcp {
-                true => String::new(),
-                false => {
-                    let zones: Vec<_> = pool.zones.iter().map(|zone| ZONES[*zone]).collect();
-                    format!("zones: [{}], ", zones.join(", "))
-                }
+            let zones = if self.is_gcp {
+                String::new()
+            } else {
+                let zones: Vec<_> = pool.zones.iter().map(|zone| ZONES[*zone]).collect();
+                format!("zones: [{}], ", zones.join(", "))
             };
             let dedicated = if pool.dedicated {
                 ", dedicatedTo: research"
@@ -431,7 +430,7 @@ fn expression() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A PodSpec.
+/// A `PodSpec`.
 pub(super) fn pod() -> impl Strategy<Value = Value> {
     let containers = prop::collection::vec(container(), 1..3);
     let inits = prop::collection::vec(init_container(), 0..2);
