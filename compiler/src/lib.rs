@@ -28,6 +28,7 @@ pub mod lock;
 pub mod lower;
 pub mod model;
 pub mod node;
+pub mod placement;
 pub mod plan;
 pub mod resolve;
 pub mod schema;

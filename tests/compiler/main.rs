@@ -36,6 +36,7 @@ mod origins;
 mod placement;
 mod policies;
 mod properties;
+mod scheduling;
 mod schema;
 mod starters;
 mod tidy;

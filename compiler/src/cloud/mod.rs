@@ -98,6 +98,17 @@ pub trait Cloud: Sync {
         Vec::new()
     }
 
+    /// The names of such resources, whichever pool offers them.
+    fn fabric_resources(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Labels that the cloud puts on a pool's nodes by itself, as far as that is certain.
+    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
+        let _ = (config, pool);
+        Vec::new()
+    }
+
     /// Whether a pool's nodes have network cards of NVIDIA's for this; otherwise why not, and what to do, in words.
     fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma>;
 
@@ -165,6 +176,27 @@ pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
 
 /// The namespace and service account of Karpenter, by which a cloud gives its pods their rights.
 pub const KARPENTER: (&str, &str) = ("kube-system", "karpenter");
+
+/// A label that a cloud puts on nodes by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnLabel {
+    /// Its key.
+    pub key: &'static str,
+    /// What it may be: several values where the pool's nodes differ by it.
+    pub values: Vec<String>,
+}
+
+/// The labels by which a cloud's controller says where a node is; of zones that nobody names, none.
+///
+/// Source: <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
+fn labels_of_place(zones: impl IntoIterator<Item = String>, region: String) -> Vec<OwnLabel> {
+    let zones = ("topology.kubernetes.io/zone", zones.into_iter().collect());
+    let region = ("topology.kubernetes.io/region", vec![region]);
+    let labels: [(_, Vec<String>); 2] = [zones, region];
+    let labels = labels.into_iter().filter(|(_, values)| !values.is_empty());
+    let own = |(key, values)| OwnLabel { key, values };
+    labels.map(own).collect()
+}
 
 /// Why a pool's nodes have no network cards for RDMA.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,6 +273,9 @@ pub struct Facts {
     /// Where it is seen that a taint of a pool stays off a node once it is taken off, because a node gets it when it
     /// registers and not again. `None` where it would be put back, or where nodes register without gpuc.
     pub startup_taints: Option<&'static str>,
+    /// Whether a pod that asks for an extended resource tolerates taints of the same key without saying so, because the
+    /// cloud runs the admission controller `ExtendedResourceToleration`.
+    pub tolerates_resources: bool,
     /// Label prefixes that users may not set, each with the reason.
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Who may install the driver.

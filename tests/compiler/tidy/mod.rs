@@ -48,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "check", "cloud", "diag", "lower", "model", "node", "plan", "source", "yaml",
         ],
     ),
+    ("placement", &["cloud", "diag", "model", "node", "source"]),
     ("plan", &["chart", "node"]),
     (
         "lower",

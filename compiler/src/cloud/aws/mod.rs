@@ -30,7 +30,9 @@ use gpuc_schema::config::{
 use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
+use super::{
+    Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs, labels_of_place,
+};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
@@ -72,6 +74,7 @@ static FACTS: Facts = Facts {
     startup_taints: Some(
         "cilium/cilium#16631: EKS node groups made with a taint that an agent takes off",
     ),
+    tolerates_resources: false,
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),
@@ -111,6 +114,9 @@ static RESOURCES: &[&ResourceKind] = &[
     &karpenter::LEFT,
     &karpenter::STACK,
 ];
+
+/// What pods ask for to get a node's interfaces for EFA.
+const EFA: &str = "vpc.amazonaws.com/efa";
 
 /// The label by which the Cluster Autoscaler knows that a node will have GPUs before a plugin says so.
 const ACCELERATOR_LABEL: &str = "k8s.amazonaws.com/accelerator";
@@ -155,7 +161,7 @@ impl Cloud for Eks {
             _ => None,
         };
         let offer = |(efa, per_node): (&Spanned<Empty>, u32)| Offer {
-            resource: "vpc.amazonaws.com/efa".to_owned(),
+            resource: EFA.to_owned(),
             per_node,
             origin: Origin::rule(
                 [efa.span],
@@ -163,6 +169,16 @@ impl Cloud for Eks {
             ),
         };
         efa.zip(interfaces).map(offer).into_iter().collect()
+    }
+
+    fn fabric_resources(&self) -> &'static [&'static str] {
+        &[EFA]
+    }
+
+    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
+        let zones = pool.written.zones.iter().map(|zone| zone.value.clone());
+        let region = section(config).region.value.clone();
+        labels_of_place(zones, region)
     }
 
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {

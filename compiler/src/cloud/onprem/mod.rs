@@ -49,6 +49,7 @@ static FACTS: Facts = Facts {
     taint_needs_value: None,
     // The nodes are there before gpuc hears of them: the script that taints them would close a pool that serves.
     startup_taints: None,
+    tolerates_resources: false,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     drivers: &[
         DriverOwner::Host,

@@ -1,0 +1,284 @@
+//! The labels of a pool's nodes, as far as anybody can know them beforehand.
+//!
+//! A label is known where gpuc, the kubelet, the cloud or what serves the GPUs writes it. Any other may have been put
+//! on a node by hand, so that nothing follows from it.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::Span;
+use gpuc_schema::config::{Allocation, DevicePlugin, MigStrategy, NodeLabels as Output};
+use gpuc_schema::gpu::{Basis, product};
+
+use super::affinity::{Requirement, Term};
+use super::node::known_architecture;
+use super::{Answer, Demand, Reason, Why};
+use crate::model::{Cluster, DEDICATED_TO, MachineType, POOL_LABEL, Pool, PoolGpus, Sharing};
+
+/// What is known of a label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// It has this value.
+    Is(String),
+    /// It has one of these values, or is not there where `None` is among them.
+    OneOf(Vec<Option<String>>),
+    /// It is not there.
+    Absent,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// What is known of the labels of one kind of nodes of a pool.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeLabels {
+    known: BTreeMap<String, Held>,
+    /// Prefixes of labels that are not there.
+    absent: Vec<&'static str>,
+}
+
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+impl NodeLabels {
+    /// What is known of a label.
+    pub(super) fn get(&self, key: &str) -> Held {
+        let is_absent = || self.absent.iter().any(|prefix| key.starts_with(prefix));
+        match self.known.get(key) {
+            Some(held) => held.clone(),
+            None if is_absent() => Held::Absent,
+            None => Held::Unknown,
+        }
+    }
+
+    fn set(&mut self, key: &str, held: Held) {
+        self.known.insert(key.to_owned(), held);
+    }
+
+    fn is(&mut self, key: &str, value: &str) {
+        self.set(key, Held::Is(value.to_owned()));
+    }
+
+    /// The labels of the nodes of each zone of a pool.
+    pub(super) fn of(cluster: &Cluster, pool: &Pool) -> Vec<Self> {
+        let mut labels = Self::default();
+        labels.of_others(cluster, pool);
+        labels.of_gpus(pool);
+        labels.of_machine(pool);
+        let mut zones = Vec::new();
+        for label in cluster.cloud.own_labels(&cluster.written, pool) {
+            match &label.values[..] {
+                [value] => labels.is(label.key, value),
+                values if label.key == ZONE => zones = values.to_vec(),
+                values => {
+                    let values = values.iter().cloned().map(Some);
+                    labels.set(label.key, Held::OneOf(values.collect()));
+                }
+            }
+        }
+        // What is written is nearest to the nodes.
+        for label in pool.labels.iter().chain(&pool.selector) {
+            labels.is(&label.key, &label.value);
+        }
+        if zones.is_empty() {
+            return vec![labels];
+        }
+        let in_zone = |zone: String| {
+            let mut labels = labels.clone();
+            labels.is(ZONE, &zone);
+            labels
+        };
+        zones.into_iter().map(in_zone).collect()
+    }
+
+    /// Labels that the file puts on other pools: nodes that gpuc makes for this one do not have them.
+    fn of_others(&mut self, cluster: &Cluster, pool: &Pool) {
+        if pool.is_existing() {
+            return;
+        }
+        for key in [POOL_LABEL, DEDICATED_TO] {
+            self.set(key, Held::Absent);
+        }
+        let written = cluster.pools.iter().flat_map(|it| it.written.labels.keys());
+        for key in written {
+            self.set(key, Held::Absent);
+        }
+    }
+
+    /// What the kubelet and the cloud's controller find.
+    fn of_machine(&mut self, pool: &Pool) {
+        for prefix in ["", "beta."] {
+            self.is(&format!("{prefix}kubernetes.io/os"), "linux");
+            if let Some(architecture) = known_architecture(pool) {
+                let key = format!("{prefix}kubernetes.io/arch");
+                self.is(&key, architecture.label());
+            }
+        }
+        let name = match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => Some(machine.name),
+            Some(MachineType::Cpu(_)) => pool.written.machine.as_ref().map(|it| it.as_str()),
+            _ => None,
+        };
+        if let Some(name) = name {
+            self.is("node.kubernetes.io/instance-type", name);
+        }
+    }
+
+    /// What is written about GPUs by gpuc-runtime and by NVIDIA's GPU Feature Discovery, under the same names
+    /// (`runtime/src/labels`; NVIDIA/k8s-device-plugin@v0.20.0 docs/gpu-feature-discovery/README.md).
+    fn of_gpus(&mut self, pool: &Pool) {
+        let gpus = match pool.gpus.get() {
+            Some(Some(gpus)) => gpus,
+            Some(None) => {
+                self.absent = vec!["nvidia.com/gpu", "nvidia.com/mig", "nvidia.com/cuda"];
+                return;
+            }
+            None => return,
+        };
+        let Some(sharing) = pool.sharing.get() else {
+            return;
+        };
+        let certain = pool.allocation.value == Allocation::DevicePlugin
+            && pool.plugin.value == DevicePlugin::Gpuc
+            && pool.node_labels.value == Output::Node;
+        let mut set = |name: &str, values: Vec<String>| {
+            let mut values: Vec<_> = values.into_iter().map(Some).collect();
+            if !certain {
+                values.push(None);
+            }
+            self.set(&format!("nvidia.com/{name}"), Held::OneOf(values));
+        };
+        set("gpu.present", vec!["true".to_owned()]);
+        let is_single = matches!(
+            sharing,
+            Sharing::Mig { strategy, .. } if strategy.value == MigStrategy::Single
+        );
+        if let Sharing::Mig { strategy, .. } = sharing {
+            let word = match strategy.value {
+                MigStrategy::Single => "single",
+                MigStrategy::Mixed => "mixed",
+            };
+            set("mig.strategy", vec![word.to_owned()]);
+        }
+        let (major, minor) = version(gpus);
+        set("gpu.compute.major", vec![major]);
+        set("gpu.compute.minor", vec![minor]);
+        let family = gpus.model.architecture.gfd_family();
+        set("gpu.family", vec![family.to_owned()]);
+        if gpus.fraction.is_none() && gpus.model.product_basis <= Basis::Documented {
+            set("gpu.product", products(gpus, sharing));
+        }
+        if !is_single && gpus.fraction.is_none() {
+            set("gpu.count", vec![gpus.per_node.to_string()]);
+        }
+    }
+}
+
+fn version(gpus: &PoolGpus) -> (String, String) {
+    let version = gpus.model.compute_capability.to_string();
+    let (major, minor) = version.split_once('.').unwrap_or((&version, "0"));
+    (major.to_owned(), minor.to_owned())
+}
+
+/// What the card may be called, by how it is shared.
+fn products(gpus: &PoolGpus, sharing: &Sharing) -> Vec<String> {
+    let profiles: Vec<_> = match sharing {
+        Sharing::Mig { strategy, gpus } if strategy.value == MigStrategy::Single => {
+            let slices = gpus.iter().flat_map(|gpu| &gpu.slices);
+            slices.map(|slice| slice.profile).collect()
+        }
+        _ => Vec::new(),
+    };
+    let called = |product: &&'static str| match sharing {
+        Sharing::TimeSlicing { replicas, rename } | Sharing::Mps { replicas, rename }
+            if replicas.value > 1 && !rename =>
+        {
+            product::shared(product)
+        }
+        _ => match profiles.first() {
+            Some(profile) => product::mig(product, profile),
+            None => (*product).to_owned(),
+        },
+    };
+    gpus.model.products.iter().map(called).collect()
+}
+
+/// Holds node selectors and affinity against the labels of a pool's nodes.
+pub(super) fn look(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    if demand.selector.is_empty() && demand.affinity.is_none() {
+        return;
+    }
+    // One zone's nodes are enough.
+    let zones = NodeLabels::of(cluster, pool);
+    let found = zones.iter().map(|labels| against(demand, pool, labels));
+    let least = |found: &Vec<Reason>| {
+        let answers = found.iter().map(|reason| reason.answer);
+        answers.min().unwrap_or(Answer::Yes)
+    };
+    let best = found.min_by_key(|found| (std::cmp::Reverse(least(found)), found.len()));
+    reasons.extend(best.into_iter().flatten());
+}
+
+fn against(demand: &Demand, pool: &Pool, labels: &NodeLabels) -> Vec<Reason> {
+    let selector = demand.selector.iter();
+    let mut reasons: Vec<_> = selector
+        .filter_map(|asked| reason(asked, pool, labels))
+        .collect();
+    let Some(terms) = &demand.affinity else {
+        return reasons;
+    };
+    let best = terms.iter().map(|term| term.answer(labels)).max();
+    match (best, &terms[..]) {
+        (Some(Answer::Yes), _) => {}
+        // With one alternative each of its expressions is a reason.
+        (_, [term]) if best == Some(term.answer(labels)) && !is_empty(term) => {
+            let of_labels = term.labels.iter();
+            reasons.extend(of_labels.filter_map(|asked| reason(asked, pool, labels)));
+            reasons.extend(term.fields.iter().map(|asked| Reason {
+                why: Why::NodeField,
+                answer: Answer::Perhaps,
+                asked: asked.span,
+                place: pool.name.span,
+            }));
+        }
+        (best, terms) => {
+            let spans = terms.iter().flat_map(|term| &term.labels);
+            let first = spans.map(|asked| asked.span).next();
+            reasons.push(Reason {
+                why: Why::NoTerm { terms: terms.len() },
+                answer: best.unwrap_or(Answer::No),
+                asked: first.unwrap_or(Span::NONE),
+                place: pool.name.span,
+            });
+        }
+    }
+    reasons
+}
+
+fn is_empty(term: &Term) -> bool {
+    term.labels.is_empty() && term.fields.is_empty()
+}
+
+fn reason(asked: &Requirement, pool: &Pool, labels: &NodeLabels) -> Option<Reason> {
+    let answer = asked.answer(labels);
+    let held = labels.get(&asked.key);
+    let has = match &held {
+        Held::Is(value) => Some(value.clone()),
+        Held::OneOf(values) => match &values[..] {
+            [Some(value)] => Some(value.clone()),
+            [Some(value), None] if answer == Answer::No => Some(value.clone()),
+            _ => None,
+        },
+        Held::Absent | Held::Unknown => None,
+    };
+    let own = pool.labels.iter().chain(&pool.selector);
+    let mut own = own.filter(|label| label.key == asked.key);
+    let place = own.find_map(|label| label.origin.inputs().first().copied());
+    let is_reason = answer != Answer::Yes;
+    is_reason.then(|| Reason {
+        why: Why::Label {
+            asked: asked.clone(),
+            has,
+        },
+        answer,
+        asked: asked.span,
+        place: place.unwrap_or(pool.name.span),
+    })
+}

@@ -1,0 +1,229 @@
+//! What a pod's specification asks for, read as Kubernetes reads it.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::{Span, Spanned};
+
+use super::affinity::{Operator, Requirement, Term};
+use super::demand::{Amount, Demand, Image, Request, Tolerated};
+use super::quantity::thousandths;
+use crate::node::{Entry, Node, Scalar, Value};
+
+/// How much of each resource, in thousandths, with the place of its name and of its amount.
+type Amounts = BTreeMap<String, Asked>;
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    amount: u64,
+    name: Span,
+    span: Span,
+}
+
+impl Demand {
+    /// What a `PodSpec` asks for, however much of it can be read: what has the wrong shape asks for nothing.
+    ///
+    /// The amounts are what the scheduler counts: containers and sidecars together, or the largest init container with
+    /// the sidecars started before it, and the overhead. Source: kubernetes
+    /// `staging/src/k8s.io/component-helpers/resource/helpers.go` (`PodRequests`).
+    ///
+    /// What a claim asks for stands in other objects; their names are in [`Demand::unread_claims`].
+    pub fn of_pod(spec: &Node) -> Self {
+        let containers = list(spec, "containers");
+        let inits = list(spec, "initContainers");
+        let (amounts, largest) = amounts(spec, containers, inits);
+        let of = |name: &str| amounts.get(name);
+        let resources = amounts.iter().filter(|(name, _)| is_extended(name));
+        let resources = resources.map(|(name, asked)| Request {
+            resource: Spanned::new(name.clone(), asked.name),
+            count: asked.amount.div_ceil(1000),
+            largest: largest.get(name).map_or(0, |it| it.amount.div_ceil(1000)),
+            span: asked.span,
+        });
+        let all = containers.iter().chain(inits);
+        let images = all.filter_map(|container| {
+            let image = container.get("image")?;
+            Some(Image::new(Spanned::new(
+                image.text()?.to_owned(),
+                image.span(),
+            )))
+        });
+        Self {
+            resources: resources.collect(),
+            unread_claims: claims(spec),
+            cpu: of("cpu").map(|asked| Amount {
+                value: asked.amount,
+                span: asked.span,
+            }),
+            memory: of("memory").map(|asked| Amount {
+                value: asked.amount.div_ceil(1000),
+                span: asked.span,
+            }),
+            selector: selector(spec),
+            affinity: affinity(spec),
+            tolerations: list(spec, "tolerations").iter().map(tolerated).collect(),
+            images: images.collect(),
+            ..Self::default()
+        }
+    }
+}
+
+fn list<'n>(node: &'n Node, key: &str) -> &'n [Node] {
+    node.get(key).map_or(&[], Node::items)
+}
+
+fn text(node: &Node, key: &str) -> String {
+    let value = node.get(key).and_then(Node::text);
+    value.unwrap_or_default().to_owned()
+}
+
+/// Whether a name is that of an extended resource: one with a domain that is not Kubernetes' own.
+///
+/// Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` (`IsExtendedResourceName`).
+fn is_extended(name: &str) -> bool {
+    name.split_once('/').is_some_and(|(domain, _)| {
+        !domain.ends_with("kubernetes.io") || domain == "deviceclass.resource.kubernetes.io"
+    })
+}
+
+/// What the scheduler counts for the pod, and the most that one container asks for.
+fn amounts(spec: &Node, containers: &[Node], inits: &[Node]) -> (Amounts, Amounts) {
+    let mut largest = Amounts::new();
+    let mut total = Amounts::new();
+    for container in containers {
+        let asked = of_resources(container.get("resources"));
+        most(&mut largest, &asked);
+        add(&mut total, &asked);
+    }
+    let mut sidecars = Amounts::new();
+    let mut starting = Amounts::new();
+    for container in inits {
+        let mut asked = of_resources(container.get("resources"));
+        most(&mut largest, &asked);
+        let restarts = container.get("restartPolicy").and_then(Node::text);
+        if restarts == Some("Always") {
+            add(&mut total, &asked);
+            add(&mut sidecars, &asked);
+            asked.clone_from(&sidecars);
+        } else {
+            add(&mut asked, &sidecars);
+        }
+        most(&mut starting, &asked);
+    }
+    most(&mut total, &starting);
+    // What is said of the pod as a whole counts instead.
+    for (name, asked) in of_resources(spec.get("resources")) {
+        total.insert(name, asked);
+    }
+    if let Some(overhead) = spec.get("overhead") {
+        add(&mut total, &of_list(overhead));
+    }
+    (total, largest)
+}
+
+/// The requests of a container; where there is none for a resource, its limit.
+fn of_resources(resources: Option<&Node>) -> Amounts {
+    let part = |key| resources.and_then(|resources| resources.get(key));
+    let mut amounts = part("limits").map(of_list).unwrap_or_default();
+    amounts.extend(part("requests").map(of_list).unwrap_or_default());
+    amounts
+}
+
+fn of_list(list: &Node) -> Amounts {
+    let asked = |entry: &Entry| {
+        let amount = scalar(&entry.value).and_then(|text| thousandths(&text))?;
+        let asked = Asked {
+            amount,
+            name: entry.key_span,
+            span: entry.value.span(),
+        };
+        Some((entry.key.clone(), asked))
+    };
+    list.entries().iter().filter_map(asked).collect()
+}
+
+/// A leaf as text, whether it was written as a number or with quotes.
+fn scalar(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::Scalar(Scalar::Written { text, .. } | Scalar::Text(text)) => Some(text.clone()),
+        Value::Scalar(Scalar::Integer(value)) => Some(value.to_string()),
+        Value::Scalar(Scalar::Float(value)) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+fn add(total: &mut Amounts, more: &Amounts) {
+    for (name, asked) in more {
+        let so_far = total.entry(name.clone()).or_insert(Asked {
+            amount: 0,
+            ..*asked
+        });
+        so_far.amount = so_far.amount.saturating_add(asked.amount);
+    }
+}
+
+fn most(total: &mut Amounts, other: &Amounts) {
+    for (name, asked) in other {
+        let so_far = total.entry(name.clone()).or_insert(*asked);
+        if so_far.amount < asked.amount {
+            *so_far = *asked;
+        }
+    }
+}
+
+fn claims(spec: &Node) -> Vec<Spanned<String>> {
+    let claims = list(spec, "resourceClaims").iter();
+    let source = |claim: &Node| {
+        let template = claim.get("resourceClaimTemplateName");
+        let name = template.or_else(|| claim.get("resourceClaimName"))?;
+        Some(Spanned::new(name.text()?.to_owned(), name.span()))
+    };
+    claims.filter_map(source).collect()
+}
+
+fn selector(spec: &Node) -> Vec<Requirement> {
+    let entries = spec.get("nodeSelector").map_or(&[][..], Node::entries);
+    let equals = |entry: &Entry| {
+        let value = scalar(&entry.value)?;
+        Some(Requirement::equals(&entry.key, value, entry.value.span()))
+    };
+    entries.iter().filter_map(equals).collect()
+}
+
+fn affinity(spec: &Node) -> Option<Vec<Term>> {
+    let required = spec
+        .get("affinity")?
+        .get("nodeAffinity")?
+        .get("requiredDuringSchedulingIgnoredDuringExecution")?;
+    let requirements = |term: &Node, key: &str| {
+        let expressions = list(term, key).iter();
+        expressions.filter_map(requirement).collect()
+    };
+    let term = |term: &Node| Term {
+        labels: requirements(term, "matchExpressions"),
+        fields: requirements(term, "matchFields"),
+    };
+    let terms = list(required, "nodeSelectorTerms").iter();
+    Some(terms.map(term).collect())
+}
+
+fn requirement(expression: &Node) -> Option<Requirement> {
+    Some(Requirement {
+        key: expression.get("key")?.text()?.to_owned(),
+        operator: Operator::parse(expression.get("operator")?.text()?)?,
+        values: list(expression, "values")
+            .iter()
+            .filter_map(scalar)
+            .collect(),
+        span: expression.span(),
+    })
+}
+
+fn tolerated(toleration: &Node) -> Tolerated {
+    Tolerated {
+        key: text(toleration, "key"),
+        exists: text(toleration, "operator") == "Exists",
+        value: text(toleration, "value"),
+        effect: text(toleration, "effect"),
+        span: toleration.span(),
+    }
+}
