@@ -67,7 +67,6 @@ mod monitoring_name_invalid;
 mod monitoring_without_gpus;
 mod mps_kept_off;
 mod nodes_too_many;
-mod not_compiled;
 mod notebook_image_missing;
 mod notebook_login_dummy;
 mod notebook_login_missing;
@@ -107,6 +106,8 @@ mod runtime_setting_unused;
 mod scale_from_zero;
 mod sharing_without_gpus;
 mod stack_without_gpus;
+mod storage_bucket_name;
+mod storage_bucket_unavailable;
 mod storage_class_name;
 mod storage_default_unknown;
 mod storage_setting_wrong;
@@ -170,7 +171,6 @@ pub static RULES: &[&Rule] = &[
     &autoscaler_unavailable::RULE,
     &autoscaler_missing::RULE,
     &scale_from_zero::RULE,
-    &not_compiled::RULE,
     &machine_retired::RULE,
     &machine_previous_generation::RULE,
     &machine_preview::RULE,
@@ -247,6 +247,8 @@ pub static RULES: &[&Rule] = &[
     &rdma_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
+    &storage_bucket_unavailable::RULE,
+    &storage_bucket_name::RULE,
     &notebook_pool_missing::RULE,
     &notebook_offer_missing::RULE,
     &notebook_shares_several::RULE,

@@ -4,6 +4,7 @@ use gpuc_schema::config::{DriverOwner, Fragment, NotebookProfile, Stack};
 use gpuc_schema::gpu::cuda::DriverVersion;
 use gpuc_schema::{Span, Spanned};
 
+use crate::cloud::Facts;
 use crate::cloud::machine::Machine;
 use crate::model::{Cluster, MachineType, Pool, PoolGpus};
 
@@ -67,6 +68,14 @@ pub(super) fn offering<'c>(
 pub(super) fn chart_values<'c>(cluster: &'c Cluster, chart: &str) -> Option<&'c Fragment> {
     let settings = cluster.written.charts.get(chart)?;
     Some(&settings.values.value)
+}
+
+/// Who may install drivers on a cloud, by what gpuc makes for it.
+pub(super) fn drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
+    let drivers = facts.drivers.iter();
+    drivers
+        .filter(|driver| **driver != DriverOwner::DaemonSet || facts.driver_daemon_set)
+        .collect()
 }
 
 /// What was written in `stack`, for the cluster and for each pool.

@@ -141,6 +141,13 @@ pub trait Cloud: Sync {
         None
     }
 
+    /// What Karpenter's chart must be told of the cloud and the cluster, and where it follows from. `None` where gpuc
+    /// does not install it.
+    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        let _ = cluster;
+        None
+    }
+
     /// What may become of the local disks of a pool's machines; the first is what does when nobody says. Nothing where
     /// they have none that is known.
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
@@ -182,6 +189,9 @@ pub trait Cloud: Sync {
 
 /// The namespace and service account of the Cluster Autoscaler, by which a cloud gives its pods their rights.
 pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
+
+/// The namespace and service account of Karpenter, by which a cloud gives its pods their rights.
+pub const KARPENTER: (&str, &str) = ("kube-system", "karpenter");
 
 /// A label that a cloud puts on nodes by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

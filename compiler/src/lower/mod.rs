@@ -3,6 +3,7 @@
 pub(crate) mod claims;
 mod delivery;
 mod device_plugin;
+pub(crate) mod driver_upgrades;
 mod expectations;
 pub(crate) mod images;
 pub(crate) mod inputs;

@@ -172,12 +172,11 @@ impl Cluster {
             let labels: Vec<_> = labels
                 .map(|(key, value)| format!("{}: \"{}\"", LABELS[*key], label_value(*value)))
                 .collect();
-            let zones = match self.is_gcp {
-                true => String::new(),
-                false => {
-                    let zones: Vec<_> = pool.zones.iter().map(|zone| ZONES[*zone]).collect();
-                    format!("zones: [{}], ", zones.join(", "))
-                }
+            let zones = if self.is_gcp {
+                String::new()
+            } else {
+                let zones: Vec<_> = pool.zones.iter().map(|zone| ZONES[*zone]).collect();
+                format!("zones: [{}], ", zones.join(", "))
             };
             let dedicated = if pool.dedicated {
                 ", dedicatedTo: research"
@@ -310,27 +309,34 @@ fn resources() -> impl Strategy<Value = Value> {
     let names = vec![
         "nvidia.com/gpu",
         "nvidia.com/gpu",
+        "nvidia.com/gpu",
+        "nvidia.com/gpu",
         "nvidia.com/gpu.shared",
         "nvidia.com/mig-1g.5gb",
+        "nvidia.com/mig-3g.20gb",
         "nvidia.com/gpu.type",
     ];
     let devices = prop::option::weighted(
-        0.7,
+        0.4,
         (
             prop::sample::select(names),
-            prop::sample::select(vec![0, 1, 1, 2, 4, 8, 9]),
+            prop::sample::select(vec![0, 1, 1, 1, 2, 4, 7, 8, 9]),
         ),
     );
-    let cpu = prop::option::of(prop::sample::select(vec![
-        json!("500m"),
-        json!(2),
-        json!("4"),
-        json!("4001m"),
-        json!(48),
-    ]));
-    let memory = prop::option::of(prop::sample::select(vec![
-        "512Mi", "8Gi", "16Gi", "16385Mi", "100Gi",
-    ]));
+    let cpu = prop::option::weighted(
+        0.3,
+        prop::sample::select(vec![
+            json!("500m"),
+            json!(2),
+            json!("4"),
+            json!("4001m"),
+            json!(48),
+        ]),
+    );
+    let memory = prop::option::weighted(
+        0.3,
+        prop::sample::select(vec!["512Mi", "8Gi", "16Gi", "16385Mi", "100Gi"]),
+    );
     (devices, cpu, memory, any::<bool>()).prop_map(|(devices, cpu, memory, as_request)| {
         let mut list = Map::new();
         if let Some((name, count)) = devices {
@@ -424,14 +430,17 @@ fn expression() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A PodSpec.
+/// A `PodSpec`.
 pub(super) fn pod() -> impl Strategy<Value = Value> {
     let containers = prop::collection::vec(container(), 1..3);
-    let inits = prop::collection::vec(init_container(), 0..3);
-    let tolerations = prop::collection::vec(toleration(), 0..4);
+    let inits = prop::collection::vec(init_container(), 0..4);
+    let tolerations = prop_oneof![
+        prop::collection::vec(toleration(), 0..4),
+        Just(vec![json!({"operator": "Exists"})]),
+    ];
     let terms = prop::collection::vec(prop::collection::vec(expression(), 0..3), 0..3);
-    let affinity = prop::option::weighted(0.4, terms);
-    let selector = prop::option::weighted(0.3, expression());
+    let affinity = prop::option::weighted(0.3, terms);
+    let selector = prop::option::weighted(0.2, expression());
     let overhead = prop::option::weighted(0.1, Just(json!({"cpu": "250m", "memory": "64Mi"})));
     (containers, inits, tolerations, affinity, selector, overhead).prop_map(
         |(containers, inits, tolerations, affinity, selector, overhead)| {

@@ -1,7 +1,8 @@
 //! A scheduler that looks at one pod and one node, written from Kubernetes' own documents on objects of Kubernetes' own
 //! shape. It knows nothing of gpuc.
 //!
-//! <https://kubernetes.io/docs/concepts/scheduling-eviction/>, <https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers>
+//! <https://kubernetes.io/docs/concepts/scheduling-eviction/>,
+//! <https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers>
 //! and <https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/>, read 2026-11-21.
 
 use std::collections::BTreeMap;

@@ -64,7 +64,8 @@ fn resources_that_a_node_does_not_have() {
         &pod(&json!({"nvidia.com/gpu.type": 1, "vpc.amazonaws.com/efa": 4})),
         &[
             "pool `train` offers no `nvidia.com/gpu.type`, but `nvidia.com/gpu`",
-            "pool `shared` offers no `nvidia.com/gpu.type`, but `nvidia.com/gpu`, and offers no `vpc.amazonaws.com/efa`",
+            "pool `shared` offers no `nvidia.com/gpu.type`, but `nvidia.com/gpu`, and offers no \
+           `vpc.amazonaws.com/efa`",
         ],
     );
     says(
@@ -238,14 +239,16 @@ fn images_that_the_driver_or_the_card_cannot_run() {
         &[old],
         &image("pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime"),
         &[
-            "pool `old` has driver 550, and `pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime` with CUDA 13.0 needs 580 or later",
+            "pool `old` has driver 550, and `pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime` with CUDA 13.0 \
+           needs 580 or later",
         ],
     );
     says(
         &[old],
         &image("nvcr.io/nvidia/pytorch:25.08-py3"),
         &[
-            "pool `old` perhaps has driver 550, and `nvcr.io/nvidia/pytorch:25.08-py3` with CUDA 13.0 needs 580 or later",
+            "pool `old` perhaps has driver 550, and `nvcr.io/nvidia/pytorch:25.08-py3` with CUDA 13.0 needs 580 or \
+           later",
         ],
     );
     let volta = "name: volta, machine: p3.2xlarge, nodes: {count: 1}";
@@ -253,7 +256,8 @@ fn images_that_the_driver_or_the_card_cannot_run() {
         &[volta],
         &image("nvidia/cuda:13.0.1-base-ubuntu24.04"),
         &[
-            "pool `volta` has the card v100-sxm2-16gb, which CUDA 13.0 of `nvidia/cuda:13.0.1-base-ubuntu24.04` dropped",
+            "pool `volta` has the card v100-sxm2-16gb, which CUDA 13.0 of \
+           `nvidia/cuda:13.0.1-base-ubuntu24.04` dropped",
         ],
     );
     let no_gpu = Demand {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use gpuc_schema::Span;
 
 use super::commands::{Target, aws};
-use super::{autoscaler, section, storage};
+use super::{autoscaler, karpenter, section, storage};
 use crate::check::Checked;
 use crate::node::Origin;
 use crate::plan::{Command, Observe, Resource, ResourceKind};
@@ -24,7 +24,8 @@ pub(super) static KIND: ResourceKind = ResourceKind {
 const POD_IDENTITY: &str = "eks-pod-identity-agent";
 
 /// The agent that reports broken GPUs and nodes, without which EKS repairs only nodes that do not answer.
-/// Source: docs.aws.amazon.com/eks/latest/userguide/node-health.html (from memory).
+/// Source: <https://docs.aws.amazon.com/eks/latest/userguide/node-repair.html> and its neighbour `node-health.html`,
+/// 2026-11-21.
 const MONITORING: &str = "eks-node-monitoring-agent";
 
 /// The add-ons that the file asks for, each with the places it follows from.
@@ -38,6 +39,7 @@ fn wanted(checked: Checked<'_>) -> BTreeMap<&'static str, Vec<Span>> {
     // What provides volumes asks AWS for them, and so does the autoscaler for nodes.
     let mut identities: Vec<_> = wanted.values().flatten().copied().collect();
     identities.extend(autoscaler::installed(&checked));
+    identities.extend(karpenter::installed(&checked));
     if checked.written.cloud.creates_cluster() {
         identities.push(section(&checked.written).cluster.span);
     }

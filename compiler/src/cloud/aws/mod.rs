@@ -6,6 +6,7 @@ mod cluster;
 mod commands;
 pub mod cpu;
 mod eksctl;
+mod karpenter;
 mod local_disks;
 pub mod machines;
 mod mapping;
@@ -36,7 +37,7 @@ use super::{
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
-use crate::plan::{Provisioning, ResourceKind};
+use crate::plan::{Object, Provisioning, ResourceKind};
 
 /// Amazon EKS.
 pub static AWS: Eks = Eks;
@@ -78,6 +79,8 @@ static FACTS: Facts = Facts {
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),
+        ("karpenter.sh/", "Karpenter sets these labels itself"),
+        ("karpenter.k8s.aws/", "Karpenter sets these labels itself"),
         INSTANCE_TYPE,
     ],
     drivers: &[
@@ -109,6 +112,8 @@ static RESOURCES: &[&ResourceKind] = &[
     &pool::KIND,
     &addons::KIND,
     &autoscaler::IDENTITY,
+    &karpenter::LEFT,
+    &karpenter::STACK,
 ];
 
 /// What pods ask for to get a node's interfaces for EFA.
@@ -228,6 +233,14 @@ impl Cloud for Eks {
 
     fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
         autoscaler::values(cluster)
+    }
+
+    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        karpenter::values(cluster)
+    }
+
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        karpenter::objects(cluster)
     }
 
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {

@@ -1,6 +1,7 @@
 //! Google Kubernetes Engine, Standard mode: its facts, what it makes, and the rules that only it has.
 
 mod accelerator;
+mod addons;
 mod admission;
 pub mod attach;
 mod cluster;
