@@ -118,7 +118,7 @@ use std::ops::Deref;
 pub use allow_unused::allow_unused;
 
 use crate::diag::{Code, Report};
-use crate::model::Cluster;
+use crate::model::{Cluster, Known};
 
 /// A rule: its page, and the function that looks.
 #[derive(Debug)]
@@ -265,6 +265,7 @@ fn has_holes(cluster: &Cluster) -> bool {
                 || pool.sharing.is_hole()
                 || pool.offers.is_hole()
         })
+        || (cluster.teams.iter()).any(|team| team.grants.iter().any(Known::is_hole))
 }
 
 #[cfg(test)]

@@ -97,7 +97,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
     let facts = cluster.cloud.facts();
     let one = |span: Option<Span>| span.into_iter().collect();
     match path {
-        "teams" => one(config.teams.first().map(|team| team.name.span)),
         "queueing" => {
             let kueue = config.queueing.value == Queueing::Kueue;
             one(kueue.then_some(config.queueing.span))
@@ -152,7 +151,6 @@ mod tests {
             autoscaler: karpenter
             stack: {devicePlugin: nvidia}
             nodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]
-            teams: [{name: a}, {name: b}]
             workloads: [{name: a}]
             ",
             "GPUC2015",
@@ -161,7 +159,7 @@ mod tests {
             .iter()
             .map(|message| message.split('`').nth(1))
             .collect();
-        let expected = ["teams", "workloads", "autoscaler: karpenter"];
+        let expected = ["workloads", "autoscaler: karpenter"];
         assert_eq!(parts, expected.map(Some));
     }
 }

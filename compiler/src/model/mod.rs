@@ -9,6 +9,7 @@ mod notebooks;
 pub mod operator;
 mod pool;
 mod sharing;
+mod teams;
 mod version;
 
 pub use claims::{Claimed, DeviceClass};
@@ -17,6 +18,7 @@ pub use notebooks::{Devices, slug};
 pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
 pub use sharing::{MigGpu, Offer, Sharing};
+pub use teams::{Grant, Team, Unit};
 pub use version::{KubernetesVersion, SUPPORTED};
 
 use std::sync::Arc;
@@ -60,6 +62,8 @@ pub struct Cluster {
     pub autoscaler: Spanned<Autoscaler>,
     /// Its pools, in the order they were written.
     pub pools: Vec<Pool>,
+    /// Its teams, in the order they were written.
+    pub teams: Vec<Team>,
     /// What was filled in, for `gpuc expand`.
     pub filled: Vec<Filled>,
 }

@@ -13,6 +13,7 @@ mod pool;
 mod rdma;
 mod sharing;
 mod taints;
+mod teams;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ pub fn resolve(config: Arc<GpuCluster>, choices: &Choices, report: &mut Report) 
         .map(|(index, _)| pool::resolve(&config, index, choices, &mut defaults, report))
         .collect();
     operator::label(cloud, &mut pools);
+    let teams = teams::resolve(&config, &pools, &mut defaults, report);
     Cluster {
         name: config.metadata.name.clone(),
         written: config,
@@ -52,6 +54,7 @@ pub fn resolve(config: Arc<GpuCluster>, choices: &Choices, report: &mut Report) 
         cloud,
         autoscaler,
         pools,
+        teams,
         filled: defaults.filled,
     }
 }
