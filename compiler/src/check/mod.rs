@@ -87,6 +87,15 @@ mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
+mod queue_claims_uncounted;
+mod queue_lends_too_much;
+mod queue_namespace_quota;
+mod queue_quota_uneven;
+mod queue_setting_unused;
+mod queue_too_large;
+mod queue_topology_wrong;
+mod queue_without_gpus;
+mod queue_without_teams;
 mod rdma_unavailable;
 mod region_unknown;
 mod replicas_out_of_range;
@@ -228,6 +237,15 @@ pub static RULES: &[&Rule] = &[
     &notebook_login_dummy::RULE,
     &notebook_secrets_random::RULE,
     &notebook_value_invalid::RULE,
+    &queue_without_teams::RULE,
+    &queue_setting_unused::RULE,
+    &queue_quota_uneven::RULE,
+    &queue_claims_uncounted::RULE,
+    &queue_too_large::RULE,
+    &queue_topology_wrong::RULE,
+    &queue_namespace_quota::RULE,
+    &queue_without_gpus::RULE,
+    &queue_lends_too_much::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

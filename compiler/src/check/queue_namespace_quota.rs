@@ -64,7 +64,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if !cluster.has_queues() {
         return;
     }
-    let own = cluster.teams.iter().flat_map(|team| &team.written.namespace_quotas);
+    let own = cluster
+        .teams
+        .iter()
+        .flat_map(|team| &team.written.namespace_quotas);
     for own in own {
         let quota = &own.quota;
         let gpus = quota.gpus.first().map(|it| it.span);
@@ -72,7 +75,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let memory = quota.memory.as_ref().map(|it| it.span);
         let pods = quota.pods.as_ref().map(|it| it.span);
         for span in [gpus, cpu, memory, pods].into_iter().flatten() {
-            let message = format!("this counts `{}` alone, and queues count teams", own.namespace);
+            let message = format!(
+                "this counts `{}` alone, and queues count teams",
+                own.namespace
+            );
             let draft = report.draft(&RULE.code, span, message);
             let draft = draft.label(cluster.written.queueing.span, "jobs wait in queues");
             draft.help("write it in the team's `quota`").emit();

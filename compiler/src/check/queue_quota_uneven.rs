@@ -83,7 +83,10 @@ fn uneven(
         return;
     };
     for team in cluster.teams.iter().filter(|team| of(team).is_none()) {
-        let message = format!("team `{}` has no quota of `{key}`, and others have", team.name);
+        let message = format!(
+            "team `{}` has no quota of `{key}`, and others have",
+            team.name
+        );
         let draft = report.draft(&RULE.code, team.name.span, message);
         let draft = draft.label(counted, "with this, queues count it");
         let help = format!("add `{key}` to the team's `quota`, or remove it from all teams");

@@ -90,12 +90,25 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let all = cluster.teams.iter().flat_map(Team::grants);
     too_large(&all.collect::<Vec<_>>(), "the teams together have", report);
-    let pools: BTreeSet<usize> = cluster.teams.iter().flat_map(Team::grants).map(|it| it.pool).collect();
+    let pools: BTreeSet<usize> = cluster
+        .teams
+        .iter()
+        .flat_map(Team::grants)
+        .map(|it| it.pool)
+        .collect();
     for pool in pools.into_iter().map(|index| &cluster.pools[index]) {
         if let Some(ninth) = pool.tolerations.get(TAINTS) {
             let count = pool.tolerations.len();
-            let message = format!("pool `{}` has {count} taints, and Kueue takes {TAINTS}", pool.name);
-            let span = ninth.origin.inputs().first().copied().unwrap_or(pool.name.span);
+            let message = format!(
+                "pool `{}` has {count} taints, and Kueue takes {TAINTS}",
+                pool.name
+            );
+            let span = ninth
+                .origin
+                .inputs()
+                .first()
+                .copied()
+                .unwrap_or(pool.name.span);
             let draft = report.draft(&RULE.code, span, message);
             draft.help("write one taint for several").emit();
         }

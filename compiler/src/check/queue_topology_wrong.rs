@@ -86,7 +86,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         let draft = report.draft(&RULE.code, level.span, message);
-        draft.help("write each once, from the widest to the node").emit();
+        draft
+            .help("write each once, from the widest to the node")
+            .emit();
     }
 }
 
@@ -96,23 +98,35 @@ fn of_pool(
     name: &Spanned<String>,
     report: &mut Report,
 ) {
-    let names: Vec<_> = cluster.pools.iter().map(|pool| pool.name.as_str()).collect();
+    let names: Vec<_> = cluster
+        .pools
+        .iter()
+        .map(|pool| pool.name.as_str())
+        .collect();
     let Some(pool) = cluster.pool(name) else {
         let message = format!("no pool is called `{name}`");
-        report.draft(&RULE.code, name.span, message).help(one_of(&names)).emit();
+        report
+            .draft(&RULE.code, name.span, message)
+            .help(one_of(&names))
+            .emit();
         return;
     };
     let mut grants = cluster.teams.iter().flat_map(Team::grants);
     if !grants.any(|grant| grant.pool == pool.index) {
         let message = format!("no team has a quota of pool `{name}`");
         let draft = report.draft(&RULE.code, name.span, message);
-        draft.help("give a team a quota of it, or take it from the list").emit();
+        draft
+            .help("give a team a quota of it, or take it from the list")
+            .emit();
     }
     if let Some(nodes) = pool.nodes.get().filter(|nodes| !nodes.is_fixed()) {
         let message = format!("the number of nodes of pool `{name}` changes");
         let draft = report.draft(&RULE.code, name.span, message);
         let draft = draft.label(nodes.max_span, "it grows up to this");
-        let help = format!("write `nodes: {{count: {}}}`, or take it from the list", nodes.max);
+        let help = format!(
+            "write `nodes: {{count: {}}}`, or take it from the list",
+            nodes.max
+        );
         draft.help(help).emit();
     }
     let told = cluster.cloud.network_levels(pool);

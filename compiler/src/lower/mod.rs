@@ -9,6 +9,7 @@ pub(crate) mod inputs;
 pub mod monitoring;
 mod namespaces;
 mod node_config;
+mod queues;
 pub(crate) mod rdma;
 mod releases;
 mod steps;
@@ -44,6 +45,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(chart::driver_objects(cluster));
     objects.extend(monitoring::objects(cluster));
     objects.extend(storage::objects(cluster));
+    objects.extend(queues::objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(namespaces::namespaces(&releases, &objects));
     images::move_images(cluster, &mut objects);

@@ -11,15 +11,15 @@ use std::collections::BTreeSet;
 
 /// Resources and the flavors that have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Group {
+pub struct Group {
     /// The resources, by name.
-    pub(crate) resources: Vec<String>,
+    pub resources: Vec<String>,
     /// The pools whose flavors have them, by index.
-    pub(crate) pools: Vec<usize>,
+    pub pools: Vec<usize>,
 }
 
 /// The groups of what pools offer, by their first pool.
-pub(crate) fn groups<'o>(offers: impl IntoIterator<Item = (usize, &'o str)>) -> Vec<Group> {
+pub fn groups<'o>(offers: impl IntoIterator<Item = (usize, &'o str)>) -> Vec<Group> {
     let mut parts: Vec<(BTreeSet<usize>, BTreeSet<&str>)> = Vec::new();
     for (pool, resource) in offers {
         let touches = |part: &(BTreeSet<usize>, BTreeSet<&str>)| {
@@ -48,9 +48,7 @@ mod tests {
 
     fn of(offers: &[(usize, &str)]) -> Vec<(Vec<String>, Vec<usize>)> {
         let groups = groups(offers.iter().copied()).into_iter();
-        groups
-            .map(|group| (group.resources, group.pools))
-            .collect()
+        groups.map(|group| (group.resources, group.pools)).collect()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::check::Checked;
-use crate::lower::{TEAM_LABEL, counted_anywhere};
+use crate::model::{TEAM_LABEL, Team};
 use crate::node::Node;
 use crate::yaml::to_yaml;
 
@@ -70,7 +70,7 @@ pub(super) fn text(cluster: &Checked<'_>) -> String {
 fn uncounted(cluster: &Checked<'_>) -> Vec<Value> {
     let teams = cluster.teams.iter();
     let counted: BTreeSet<&str> = teams
-        .flat_map(counted_anywhere)
+        .flat_map(Team::counted_anywhere)
         .map(|(name, _, _)| name)
         .collect();
     let own = ["cpu", "memory"].into_iter();

@@ -24,7 +24,9 @@ pub static KUEUE: Chart = Chart {
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let asked = cluster.written.charts.kueue.as_ref().map(|it| it.span);
-    let queues = cluster.has_queues().then_some(cluster.written.queueing.span);
+    let queues = cluster
+        .has_queues()
+        .then_some(cluster.written.queueing.span);
     let image = json!({
         "repository": "registry.k8s.io/kueue/kueue",
         "tag": "v0.19.2",

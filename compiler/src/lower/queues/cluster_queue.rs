@@ -1,15 +1,14 @@
 //! A team's ClusterQueue: what was promised to it on each pool.
 
-use gpuc_schema::config::{Kueue, Preempting, Quantity, QueueOrder, Reclaiming};
+use gpuc_schema::config::{Kueue, Preempting, QueueOrder, Reclaiming};
 use serde_json::{Value, json};
 
 use super::cohort::COHORT;
-use super::{API_VERSION, COMPONENT, Group, flavor, groups};
+use super::{API_VERSION, COMPONENT, flavor};
 use crate::check::Checked;
-use crate::model::{Grant, Team};
+use crate::model::{Grant, Group, Team, groups};
 use crate::node::Origin;
 use crate::plan::Object;
-use crate::source::Span;
 
 /// The queue of a team.
 pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
@@ -43,9 +42,13 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
         "spec": spec,
     });
     let grants = team.grants().map(|grant| grant.span);
-    let anywhere = counted_anywhere(team).map(|(_, _, span)| span);
+    let anywhere = team.counted_anywhere().map(|(_, _, span)| span);
     let spaces = team.namespaces.iter().map(|it| it.span);
-    let own = [settings.order.span, settings.reclaim.span, settings.preempt.span];
+    let own = [
+        settings.order.span,
+        settings.reclaim.span,
+        settings.preempt.span,
+    ];
     let weight = team.written.weight.iter().map(|it| it.span);
     let inputs = [team.name.span].into_iter().chain(grants).chain(anywhere);
     let inputs = inputs.chain(spaces).chain(own).chain(weight);
@@ -95,22 +98,10 @@ fn of_grant(grant: &Grant) -> Value {
     quota
 }
 
-/// What a team has of CPU, memory and pods, wherever they run, and where that is written.
-pub(super) fn counted_anywhere(team: &Team) -> impl Iterator<Item = (&'static str, Value, Span)> {
-    let quota = team.written.quota.as_ref();
-    let amount = |name, amount: Option<&gpuc_schema::Spanned<Quantity>>| {
-        amount.map(|it| (name, json!(it.value), it.span))
-    };
-    let cpu = amount("cpu", quota.and_then(|it| it.cpu.as_ref()));
-    let memory = amount("memory", quota.and_then(|it| it.memory.as_ref()));
-    let pods = quota.and_then(|it| it.pods.as_ref());
-    let pods = pods.map(|it| ("pods", json!(it.value), it.span));
-    [cpu, memory, pods].into_iter().flatten()
-}
-
 /// Nobody lends or borrows these: a quota of them is all that a team has.
 fn anywhere(team: &Team) -> Option<Value> {
-    let (names, quotas): (Vec<_>, Vec<_>) = counted_anywhere(team)
+    let (names, quotas): (Vec<_>, Vec<_>) = team
+        .counted_anywhere()
         .map(|(name, amount, _)| {
             let quota = json!({
                 "name": name,

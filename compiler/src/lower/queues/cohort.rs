@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{API_VERSION, COMPONENT, flavor, groups};
+use super::{API_VERSION, COMPONENT, flavor};
 use crate::check::Checked;
-use crate::model::Team;
+use crate::model::{Team, groups};
 use crate::node::Origin;
 use crate::plan::Object;
 

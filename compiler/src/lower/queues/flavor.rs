@@ -30,7 +30,8 @@ pub(super) fn of_pool(cluster: &Checked<'_>, pool: &Pool) -> Object {
     let mut spec = json!({"nodeLabels": labels});
     let tolerations = lower::tolerations(pool);
     if !tolerations.is_empty() {
-        let taint = |it: &Toleration| json!({"key": it.key, "value": it.value, "effect": it.effect});
+        let taint =
+            |it: &Toleration| json!({"key": it.key, "value": it.value, "effect": it.effect});
         spec["nodeTaints"] = tolerations.iter().map(taint).collect();
         spec["tolerations"] = json!(tolerations);
     }

@@ -7,7 +7,6 @@
 mod cluster_queue;
 mod cohort;
 mod flavor;
-mod groups;
 mod topology;
 
 use std::collections::BTreeSet;
@@ -18,8 +17,6 @@ use crate::check::Checked;
 use crate::model::{QUEUE, Team};
 use crate::node::Origin;
 use crate::plan::Object;
-
-pub(crate) use groups::{Group, groups};
 
 /// The API that has queues, at the version that Kueue stores.
 const API_VERSION: &str = "kueue.x-k8s.io/v1beta2";
@@ -50,7 +47,7 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
 
 /// The flavor of CPU and memory, where teams have a quota of them.
 fn anywhere(cluster: &Checked<'_>) -> Option<Object> {
-    let counted = cluster.teams.iter().flat_map(cluster_queue::counted_anywhere);
+    let counted = cluster.teams.iter().flat_map(Team::counted_anywhere);
     let mut inputs = counted.map(|(_, _, span)| span).peekable();
     inputs.peek()?;
     let why = "CPU and memory of a team are counted on whatever nodes they are";
@@ -83,15 +80,15 @@ fn priorities(cluster: &Checked<'_>) -> impl Iterator<Item = Object> {
             "apiVersion": API_VERSION,
             "kind": "WorkloadPriorityClass",
             "metadata": {
-                "name": priority.name.value,
+                "name": priority.value.name.value,
                 "labels": {"app.kubernetes.io/managed-by": "gpuc"},
             },
-            "value": priority.value.value,
+            "value": priority.value.value.value,
         });
-        if let Some(description) = &priority.description {
+        if let Some(description) = &priority.value.description {
             object["description"] = json!(description.value);
         }
-        let inputs = [priority.name.span, priority.value.span];
+        let inputs = [priority.value.name.span, priority.value.value.span];
         let why = "a job can wait by a priority that its pods do not have";
         Object::new(COMPONENT, &object, Origin::rule(inputs, why))
     })
