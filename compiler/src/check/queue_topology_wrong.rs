@@ -21,18 +21,24 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether each pool of `kueue.topology` is one that a team has a quota of and has a fixed number of
-nodes; whether it is known by which labels its nodes tell where they are; and whether
+nodes; whether it is known by which labels its nodes tell where they are; whether queues count no
+CPU or memory beside it; and whether
 `kubernetes.io/hostname` stands last among `levels`, and none twice.
 
 ### Why it matters
 
 Kueue counts the nodes that are there, so that no job would ever make an empty pool grow. Nodes
-without the labels it does not count at all.
+without the labels it does not count at all. CPU and memory of a team are counted wherever they are
+used, and a job that is placed by the network must have all that it asks for from the pool.
+
+Source: `checkPodSetAndFlavorMatchForTAS` in kubernetes-sigs/kueue@03b5f360
+`pkg/scheduler/flavorassigner/tas_flavorassigner.go`.
 
 ### What to do
 
 Give the pool as many nodes as it has at most, or take it from the list. Write `levels` where the
-cloud does not tell: labels of your own, from the widest part of the network to the node.
+cloud does not tell: labels of your own, from the widest part of the network to the node. Leave CPU
+and memory out of the teams' quotas.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -75,6 +81,17 @@ fn run(cluster: &Cluster, report: &mut Report) {
     };
     for name in &topology.pools {
         of_pool(cluster, topology, name, report);
+    }
+    let counted = cluster.teams.iter().flat_map(Team::counted_anywhere);
+    for (name, _, span) in counted.filter(|(name, _, _)| *name != "pods") {
+        let message = format!("a quota of `{name}` keeps jobs from being placed by the network");
+        let draft = report.draft(&RULE.code, span, message);
+        let draft = draft.label(topology.span, "jobs of these pools are placed by it");
+        draft
+            .help(format!(
+                "remove `{name}` from the teams' quotas, or `topology`"
+            ))
+            .emit();
     }
     let levels = &topology.levels;
     for (index, level) in levels.iter().enumerate() {

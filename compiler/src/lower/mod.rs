@@ -15,6 +15,7 @@ mod releases;
 mod steps;
 mod storage;
 mod summary;
+mod teams;
 
 use gpuc_schema::config::DevicePlugin;
 
@@ -47,6 +48,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(storage::objects(cluster));
     objects.extend(queues::objects(cluster));
     let releases = releases::releases(cluster);
+    objects.extend(teams::objects(cluster, &releases));
     objects.extend(namespaces::namespaces(&releases, &objects));
     images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));

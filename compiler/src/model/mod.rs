@@ -9,6 +9,7 @@ mod known;
 mod notebooks;
 pub mod operator;
 mod pool;
+mod promises;
 mod queues;
 mod sharing;
 mod teams;
@@ -20,6 +21,7 @@ pub use known::Known;
 pub use notebooks::{Devices, slug};
 pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
+pub use promises::Promise;
 pub use queues::{QUEUE, QUEUE_LABEL, TEAM_LABEL, topology_levels};
 pub use sharing::{MigGpu, Offer, Sharing};
 pub use teams::{Grant, Team, Unit};
@@ -81,7 +83,8 @@ pub struct Filled {
     pub value: serde_json::Value,
     /// Why.
     pub because: Because,
-    /// Whether it was picked among others. A pick is gpuc's to keep or to change as long as nobody writes it down.
+    /// Whether it was picked among others, or adds up what was written: it is no part of the file. A pick is gpuc's to
+    /// keep or to change as long as nobody writes it down.
     pub is_pick: bool,
 }
 

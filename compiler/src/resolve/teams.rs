@@ -410,7 +410,7 @@ fn missing(written: &GpuQuota, pool: &Pool) -> Misfit {
 /// What is kept for a container that says nothing. With a quota of CPU or memory a pod that says nothing is refused, and
 /// where only a most is set Kubernetes keeps that much for each container.
 ///
-/// Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go` (from memory).
+/// Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21.
 fn default_request(index: usize, written: &Written, defaults: &mut Defaults) -> Amounts {
     let limits = written.limits.as_ref();
     let whole = written.quota.iter().map(|it| &it.value);

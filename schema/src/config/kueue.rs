@@ -65,8 +65,9 @@ pub enum Preempting {
     Never,
 }
 
-/// Pools whose jobs are placed by how their nodes are wired: Kueue's topology-aware scheduling. A job asks for it with
-/// the annotation `kueue.x-k8s.io/podset-preferred-topology` or `podset-required-topology` and one of the levels.
+/// Pools whose jobs are placed by how their nodes are wired: Kueue's topology-aware scheduling. A job gets onto them
+/// only when its pods have the annotation `kueue.x-k8s.io/podset-preferred-topology` or `podset-required-topology`,
+/// with one of the levels, or `podset-unconstrained-topology: "true"`. The workloads of the file have it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QueueTopology {
