@@ -36,6 +36,7 @@ mod policies;
 mod properties;
 mod schema;
 mod starters;
+mod teams;
 mod tidy;
 mod typed;
 mod values;

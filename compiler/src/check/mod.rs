@@ -46,6 +46,7 @@ mod gitops_path_elsewhere;
 mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
+mod guarantee_unkept;
 mod hosts_without_need;
 mod image_invalid;
 mod imex_unavailable;
@@ -80,6 +81,7 @@ mod operator_label_written;
 mod operator_setting_split;
 mod os_family_unavailable;
 mod os_kubernetes_mismatch;
+mod overcommit_unused;
 mod placeholder_left;
 mod places;
 mod plugin_cannot_inject;
@@ -87,6 +89,7 @@ mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
+mod priority_invalid;
 mod queue_claims_uncounted;
 mod queue_lends_too_much;
 mod queue_namespace_quota;
@@ -96,6 +99,11 @@ mod queue_too_large;
 mod queue_topology_wrong;
 mod queue_without_gpus;
 mod queue_without_teams;
+mod quota_counts_together;
+mod quota_limit_unreachable;
+mod quota_over_namespaces;
+mod quota_overcommitted;
+mod quota_pools_alike;
 mod rdma_unavailable;
 mod region_unknown;
 mod replicas_out_of_range;
@@ -117,6 +125,11 @@ mod taint_duplicate;
 mod taint_invalid;
 mod taint_reserved;
 mod taint_value_missing;
+mod team_amount_invalid;
+mod team_member_invalid;
+mod team_name_invalid;
+mod team_namespace_invalid;
+mod team_without_quota;
 #[cfg(test)]
 mod testing;
 mod text_unprintable;
@@ -237,6 +250,19 @@ pub static RULES: &[&Rule] = &[
     &notebook_login_dummy::RULE,
     &notebook_secrets_random::RULE,
     &notebook_value_invalid::RULE,
+    &team_name_invalid::RULE,
+    &team_namespace_invalid::RULE,
+    &team_member_invalid::RULE,
+    &team_amount_invalid::RULE,
+    &priority_invalid::RULE,
+    &quota_over_namespaces::RULE,
+    &quota_pools_alike::RULE,
+    &quota_counts_together::RULE,
+    &quota_overcommitted::RULE,
+    &quota_limit_unreachable::RULE,
+    &guarantee_unkept::RULE,
+    &overcommit_unused::RULE,
+    &team_without_quota::RULE,
     &queue_without_teams::RULE,
     &queue_setting_unused::RULE,
     &queue_quota_uneven::RULE,

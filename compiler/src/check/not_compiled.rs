@@ -1,7 +1,7 @@
 //! The file asks for something that gpuc does not make yet.
 
 use gpuc_schema::Span;
-use gpuc_schema::config::{Autoscaler, DriverOwner, Queueing};
+use gpuc_schema::config::{Autoscaler, DriverOwner};
 
 use super::Rule;
 use super::words::one_of;
@@ -35,7 +35,7 @@ and the JSON Schema mark what is not compiled yet.
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-queueing: kueue
+autoscaler: karpenter
 kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
@@ -47,7 +47,7 @@ nodePools:
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-queueing: none
+autoscaler: clusterAutoscaler
 kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
@@ -97,10 +97,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
     let facts = cluster.cloud.facts();
     let one = |span: Option<Span>| span.into_iter().collect();
     match path {
-        "queueing" => {
-            let kueue = config.queueing.value == Queueing::Kueue;
-            one(kueue.then_some(config.queueing.span))
-        }
         "workloads" => one(config.workloads.first().map(|it| it.name.span)),
         "autoscaler" => {
             let karpenter = cluster.autoscaler.value == Autoscaler::Karpenter;
@@ -115,7 +111,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
 fn instead(facts: &Facts, path: &str) -> String {
     match path {
         "autoscaler" => one_of(autoscalers(facts)),
-        "queueing" => "write `none`, and install Kueue by its own chart for now".to_owned(),
         _ => "remove it, and apply manifests of your own for it for now".to_owned(),
     }
 }

@@ -51,6 +51,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
   - name: gpu
     machine: g6.12xlarge
     nodes: {count: 2}
@@ -66,6 +67,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
   - name: gpu
     machine: g6.12xlarge
     nodes: {count: 2}

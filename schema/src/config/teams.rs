@@ -72,7 +72,7 @@ pub struct Member {
 pub enum Role {
     /// See what runs, and its logs: Kubernetes' own `view`, and the jobs of the cluster's charts.
     View,
-    /// What `view` may, and start and stop jobs and pods, with the volumes and settings they need. Not enter running
+    /// What `view` may, and start and stop jobs and pods, with the volumes, settings and services they need. Not enter running
     /// containers, and not read secrets but by a pod that mounts them.
     #[default]
     Submit,
@@ -203,7 +203,7 @@ pub struct Priority {
     #[schemars(extend("examples" = ["production"]))]
     pub name: Spanned<String>,
     /// Higher goes first. Pods of no class have 0.
-    #[schemars(range(min = -1_000_000_000, max = 1_000_000_000), extend("examples" = [1000]))]
+    #[schemars(range(min = -2_147_483_648_i64, max = 1_000_000_000), extend("examples" = [1000]))]
     pub value: Spanned<i32>,
     /// Whether pods of a lower value are evicted where these find no room.
     #[serde(default = "preempts")]
