@@ -91,6 +91,14 @@ mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
 mod priority_invalid;
+mod queue_claims_uncounted;
+mod queue_lends_too_much;
+mod queue_quota_uneven;
+mod queue_setting_unused;
+mod queue_too_large;
+mod queue_topology_wrong;
+mod queue_without_gpus;
+mod queue_without_teams;
 mod quota_counts_together;
 mod quota_limit_unreachable;
 mod quota_over_namespaces;
@@ -270,6 +278,14 @@ pub static RULES: &[&Rule] = &[
     &guarantee_unkept::RULE,
     &overcommit_unused::RULE,
     &team_without_quota::RULE,
+    &queue_without_teams::RULE,
+    &queue_setting_unused::RULE,
+    &queue_quota_uneven::RULE,
+    &queue_claims_uncounted::RULE,
+    &queue_too_large::RULE,
+    &queue_topology_wrong::RULE,
+    &queue_without_gpus::RULE,
+    &queue_lends_too_much::RULE,
     &workload_kind_unclear::RULE,
     &workload_name_invalid::RULE,
     &workload_pool_unknown::RULE,

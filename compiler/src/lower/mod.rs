@@ -10,6 +10,7 @@ pub(crate) mod inputs;
 pub mod monitoring;
 mod namespaces;
 mod node_config;
+mod queues;
 pub(crate) mod rdma;
 mod releases;
 mod steps;
@@ -47,6 +48,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(chart::driver_objects(cluster));
     objects.extend(monitoring::objects(cluster));
     objects.extend(storage::objects(cluster));
+    objects.extend(queues::objects(cluster));
     objects.extend(workloads::objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(teams::objects(cluster, &releases));

@@ -5,9 +5,6 @@ use gpuc_schema::config::{Allocation, Task, Workload};
 
 use super::{Claimed, Cluster, DeviceClass, Devices, Pool, Sharing, Team};
 
-/// The label by which Kueue knows the queue of a job: the team's, which is called like the team.
-pub const QUEUE_LABEL: &str = "kueue.x-k8s.io/queue-name";
-
 /// The label that everything of a workload has, with its name.
 pub const WORKLOAD_LABEL: &str = "gpuc.dev/workload";
 

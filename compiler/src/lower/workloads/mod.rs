@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{inputs, test_pod_class};
 use crate::check::Checked;
-use crate::model::{GpuAsk, Pool, QUEUE_LABEL, WORKLOAD_LABEL};
+use crate::model::{GpuAsk, Pool, QUEUE, QUEUE_LABEL, WORKLOAD_LABEL};
 use crate::node::{Node, Origin};
 use crate::placement;
 use crate::plan::Object;
@@ -130,10 +130,8 @@ impl<'c> Work<'c> {
     /// The metadata of the object that a queue lets start.
     fn queued(&self, name: &str) -> Value {
         let mut metadata = self.metadata(name);
-        if self.cluster.written.queueing.value == Queueing::Kueue
-            && let Some(team) = &self.workload.team
-        {
-            metadata["labels"][QUEUE_LABEL] = json!(team.value);
+        if self.cluster.written.queueing.value == Queueing::Kueue && self.workload.team.is_some() {
+            metadata["labels"][QUEUE_LABEL] = json!(QUEUE);
         }
         metadata
     }

@@ -108,6 +108,8 @@ pub(super) fn templates(work: &Work<'_>) -> Vec<Value> {
             return None;
         };
         Some(json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
             "metadata": {"name": volume.name.value},
             "spec": claim_spec(work.cluster, claim),
         }))
