@@ -103,7 +103,7 @@ workloads:
   - name: finetune
     job: {image: "registry.example.com/model:1.0.0"}
     podPatch:
-      containers: [{name: main, resources: {limits: {nvidia.com/gpu: 4}}}]
+      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "4"}}}]
 "#,
     good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -120,7 +120,7 @@ workloads:
   - name: finetune
     job: {image: "registry.example.com/model:1.0.0"}
     podPatch:
-      containers: [{name: main, resources: {limits: {nvidia.com/gpu: 2}}}]
+      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "2"}}}]
 "#,
 };
 
