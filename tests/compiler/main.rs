@@ -20,6 +20,7 @@ mod fuzzed;
 mod golden;
 mod hosts;
 mod keys;
+mod manifests;
 mod matrix;
 mod monitoring;
 mod needs;
