@@ -1,8 +1,9 @@
 //! `gpuc check --manifests`: manifests that others wrote, read, held against a cluster, and mended in place.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use gpuc::compile::Compilation;
@@ -19,6 +20,9 @@ use super::{Usage, output, write};
 /// How many files a note names before it counts the rest.
 const NAMED: usize = 4;
 
+/// What stands for standard input on the command line; a file of that name is `./-`.
+const DASH: &str = "-";
+
 /// A file that was read.
 struct Found {
     /// Its path, as messages show it.
@@ -30,7 +34,7 @@ struct Found {
 
 /// Whether the command line makes sense.
 pub(super) fn usable(args: &CheckArgs) -> Result<()> {
-    let is_stdin = |path: &&std::path::PathBuf| path.as_os_str() == STDIN;
+    let is_stdin = |path: &&PathBuf| path.as_os_str() == DASH;
     let dashes = args.manifests.iter().filter(is_stdin).count();
     let refuse = |text: &str| Err(Usage(text.to_owned()).into());
     if dashes > 0 && args.fix {
@@ -122,7 +126,7 @@ fn chosen(args: &CheckArgs, run: &Run) -> Result<usize> {
 fn find(args: &CheckArgs) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for path in &args.manifests {
-        if path.as_os_str() == STDIN {
+        if path.as_os_str() == DASH {
             let bytes = read_stdin()?;
             add(STDIN.to_owned(), &bytes, false, &mut found);
             continue;
@@ -143,14 +147,14 @@ fn find(args: &CheckArgs) -> Result<Vec<Found>> {
         }
     }
     // A file that is named twice is one file.
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     found.retain(|file| seen.insert(file.path.clone()));
     Ok(found)
 }
 
 /// Looks through a folder. Hidden folders, trees that gpuc makes and clusters' own files are passed over, links to
 /// folders not followed.
-fn search(folder: &Path, paths: &mut Vec<std::path::PathBuf>) -> Result<()> {
+fn search(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder);
     let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
     let mut entries: Vec<_> = entries.collect::<std::io::Result<_>>()?;

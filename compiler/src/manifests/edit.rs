@@ -60,7 +60,7 @@ pub(super) fn entry(sources: &Sources, mapping: &Node, name: &str, value: &Json)
     if first != span.start || entries.iter().any(|entry| entry.key_span.end > span.end) {
         return None;
     }
-    let indent = indent(source, span.start, true)?;
+    let indent = indent(source, span.start)?;
     let lines = to_yaml(&Node::from_json(json!({ name: value })));
     lines_after(
         source,
@@ -79,10 +79,14 @@ pub(super) fn item(sources: &Sources, list: &Node, value: &Json) -> Option<Edit>
         let last = list.items().last().map(|item| item.span().end);
         return in_brackets(span, last, flow(value, quoted));
     }
-    if !text.starts_with("- ") {
+    // A list without blanks before its dashes begins, for the parser, with what is after them.
+    let first = list.items().first()?.span().start;
+    let before = &source.text()[..first as usize];
+    let line = before[before.rfind('\n').map_or(0, |end| end + 1)..].trim_end_matches(' ');
+    let indent = line.strip_suffix('-')?;
+    if !indent.bytes().all(|byte| byte == b' ') {
         return None;
     }
-    let indent = indent(source, span.start, false)?;
     let lines = to_yaml(&Node::from_json(value.clone()));
     let lines = lines.lines().enumerate().map(|(index, line)| {
         let dash = if index == 0 { "- " } else { "  " };
@@ -113,7 +117,11 @@ fn lines_after(source: &Source, span: Span, lines: impl Iterator<Item = String>)
     let end = span.end as usize;
     let rest = &text[end..];
     let ends_line = text[..end].ends_with('\n');
-    let break_ = if text[..end].contains("\r\n") || rest.contains("\r\n") {
+    let line_end = match rest.find('\n').filter(|_| !ends_line) {
+        Some(next) => end + next,
+        None => text[..end].rfind('\n').unwrap_or_default(),
+    };
+    let break_ = if text[..line_end].ends_with('\r') {
         "\r\n"
     } else {
         "\n"
@@ -145,13 +153,12 @@ fn place(source: u32, at: u32, text: String) -> Edit {
     Edit { span, text }
 }
 
-/// The blanks that stand for what is before a place on its line: blanks, and dashes of lists where they may be.
-fn indent(source: &Source, at: u32, dashes: bool) -> Option<String> {
+/// The blanks that stand for what is before a place on its line: blanks, and dashes of lists.
+fn indent(source: &Source, at: u32) -> Option<String> {
     let before = &source.text()[..at as usize];
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
-    let is_blank = |c: char| c == ' ' || dashes && c == '-';
     line.chars()
-        .all(is_blank)
+        .all(|c| matches!(c, ' ' | '-'))
         .then(|| " ".repeat(line.chars().count()))
 }
 

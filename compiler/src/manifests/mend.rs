@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::diag::{Diagnostic, Edit, Report, Severity};
 use crate::model::Cluster;
-use crate::source::{Sources, Span};
+use crate::source::Sources;
 
 use super::{Manifests, check};
 
@@ -109,10 +109,6 @@ fn count(findings: &[&Diagnostic], id: &str) -> usize {
     findings.iter().filter(|found| found.code.id == id).count()
 }
 
-fn meet(a: Span, b: Span) -> bool {
-    a.start <= b.end && b.start <= a.end
-}
-
 impl Mending {
     fn new((path, text, may_change): &(String, String, bool)) -> Self {
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
@@ -141,26 +137,32 @@ impl Mending {
     /// Applies the edits that do not meet, and answers whether there were any; of findings that want to change the
     /// same place, the first one's.
     fn apply(&mut self, findings: &[&Diagnostic]) -> bool {
-        let mut taken: Vec<&Edit> = Vec::new();
+        let mut taken: BTreeMap<u32, &Edit> = BTreeMap::new();
         for found in findings {
             let Some(fix) = &found.fix else {
                 continue;
             };
             let source = found.primary.span.source;
-            let meets = |edit: &Edit| taken.iter().any(|other| meet(edit.span, other.span));
+            let meets = |edit: &Edit| {
+                let before = taken.range(..=edit.span.end).next_back();
+                before.is_some_and(|(_, other)| other.span.end >= edit.span.start)
+            };
             let is_here = fix.edits.iter().all(|edit| edit.span.source == source);
             if is_here && !fix.edits.iter().any(meets) {
-                taken.extend(&fix.edits);
-                let before = count(findings, found.code.id);
-                self.mended.insert(found.code.id, before);
+                taken.extend(fix.edits.iter().map(|edit| (edit.span.start, edit)));
+                let id = found.code.id;
+                let before = self.mended.entry(id);
+                before.or_insert_with(|| count(findings, id));
             }
         }
-        self.before.clone_from(&self.text);
-        taken.sort_by_key(|edit| std::cmp::Reverse(edit.span));
-        for edit in &taken {
-            let place = edit.span.start as usize..edit.span.end as usize;
-            self.text.replace_range(place, &edit.text);
+        let (mut text, mut done) = (String::new(), 0);
+        for edit in taken.values() {
+            text.push_str(&self.text[done..edit.span.start as usize]);
+            text.push_str(&edit.text);
+            done = edit.span.end as usize;
         }
+        text.push_str(&self.text[done..]);
+        self.before = std::mem::replace(&mut self.text, text);
         !taken.is_empty()
     }
 

@@ -30,13 +30,12 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+stack: {allocation: dra}
 nodePools:
   - {name: cpu, hosts: [node-1], nodes: {count: 1}}
   - name: gpu
     gpu: {model: A30, perNode: 2}
     hosts: [node-2]
-    allocation: dra
     nodes: {count: 1}
     taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
 --- # manifest.yaml
@@ -53,13 +52,12 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+stack: {allocation: dra}
 nodePools:
   - {name: cpu, hosts: [node-1], nodes: {count: 1}}
   - name: gpu
     gpu: {model: A30, perNode: 2}
     hosts: [node-2]
-    allocation: dra
     nodes: {count: 1}
     taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
 --- # manifest.yaml

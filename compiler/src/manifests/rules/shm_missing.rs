@@ -97,7 +97,11 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let Amount::Whole(count @ 2..) = amount(&gpus.value) else {
                 continue;
             };
-            if !is_whole || has_mount(container) {
+            let mut requests = container.list("requests").iter();
+            let requested = requests.find(|it| it.key == gpus.key);
+            // Which of the two is meant is to be said first.
+            let is_open = requested.is_some_and(|it| amount(&it.value) != Amount::Whole(count));
+            if !is_whole || is_open || has_mount(container) {
                 continue;
             }
             let message = format!(
