@@ -15,7 +15,7 @@ use crate::load::Loaded;
 use crate::lock::{self, ChartPin, Lock, Pins};
 use crate::lower::{images::images, lower};
 use crate::model::{Cluster, MachineType};
-use crate::plan::{Plan, Release, Summary};
+use crate::plan::{Identity, Plan, Release, Summary};
 use crate::resolve::{Choices, resolve};
 use crate::tree::Tree;
 
@@ -39,6 +39,8 @@ pub struct Compilation {
     pub summary: Option<Summary>,
     /// What to do.
     pub plan: Option<Plan>,
+    /// What the tool of `gitops` is told of, by name; known for longer than the plan.
+    pub tool_objects: Vec<Identity>,
     /// The files, and their lock.
     pub output: Option<(Tree, Lock)>,
     /// What there is to say.
@@ -57,6 +59,7 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
         cluster: None,
         summary: None,
         plan: None,
+        tool_objects: Vec::new(),
         output: None,
         report: Report::default(),
         config,
@@ -86,7 +89,9 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
         let lock = Lock::of(&tree, input_digest(&cluster), pins(&checked, &audited));
         compilation.output = Some((tree, lock));
         compilation.summary = Some(audited.summary.clone());
-        compilation.plan = Some(audited.into_plan());
+        let plan = audited.into_plan();
+        compilation.tool_objects = plan.delivery.identities();
+        compilation.plan = Some(plan);
     }
     compilation.cluster = Some(cluster);
     compilation.report = report;

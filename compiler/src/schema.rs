@@ -34,7 +34,6 @@ pub static NOT_COMPILED: &[NotCompiled] = &[
     not_compiled("teams", None),
     not_compiled("queueing", Some("kueue")),
     not_compiled("workloads", None),
-    not_compiled("autoscaler", Some("karpenter")),
 ];
 
 const fn not_compiled(path: &'static str, value: Option<&'static str>) -> NotCompiled {

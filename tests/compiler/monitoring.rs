@@ -44,7 +44,7 @@ fn wanted(selector: &VectorSelector, label: &str) -> Option<String> {
 }
 
 /// The rules of a plan, with the pool that their object is about.
-fn rules(plan: &Plan) -> Vec<(Option<String>, Value)> {
+pub(crate) fn rules(plan: &Plan) -> Vec<(Option<String>, Value)> {
     let objects = plan.objects.iter();
     let objects = objects.filter(|object| object.identity.kind == "PrometheusRule");
     let rules = objects.flat_map(|object| {

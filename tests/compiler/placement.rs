@@ -334,12 +334,41 @@ fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
                 let pools = cluster.names(|pool| pool.advertiser == "dra");
                 place(name.clone(), pools, &values["kubeletPlugin"]["tolerations"]);
             }
-            // Their pods run anywhere, or on every node by the chart's own tolerations.
-            "kube-prometheus-stack" | "kueue" | "cluster-autoscaler" => {}
+            "kube-prometheus-stack" => {
+                let written = &values["prometheus-node-exporter"]["tolerations"];
+                let written = match written.as_array() {
+                    Some(written) => written.clone(),
+                    None => vec![tolerated_by_node_exporter()],
+                };
+                // Nothing of NoSchedule keeps it off, which is how it reaches nodes that are no pool's.
+                let (every, of_pools): (Vec<_>, Vec<_>) = written
+                    .into_iter()
+                    .partition(|it| *it == tolerated_by_node_exporter());
+                assert_eq!(every.len(), 1, "{name}: {of_pools:?}");
+                let evicting = |pool: &Drawn| {
+                    let mut taints = cluster.taints(pool).into_iter();
+                    taints.any(|(_, _, effect)| effect == "NoExecute")
+                };
+                let pools = cluster.names(evicting);
+                if pools.is_empty() {
+                    assert!(of_pools.is_empty(), "{name}: {of_pools:?}");
+                } else {
+                    let all = [every, of_pools].concat();
+                    place(format!("node exporter of {name}"), pools, &json!(all));
+                }
+            }
+            // Their pods run anywhere.
+            "kueue" | "cluster-autoscaler" => {}
             other => panic!("nobody says where the pods of {other} run"),
         }
     }
     all
+}
+
+/// What the exporter of nodes in kube-prometheus-stack tolerates by itself: prometheus-community/helm-charts@01931990
+/// `charts/prometheus-node-exporter/values.yaml`, `tolerations`, read 2026-11-21.
+fn tolerated_by_node_exporter() -> Value {
+    json!({"operator": "Exists", "effect": "NoSchedule"})
 }
 
 /// Kubernetes' rule: <https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/>, read 2026-11-21.
@@ -373,8 +402,10 @@ fn every_pod_tolerates_its_own_nodes_and_no_others(cluster: &Cluster, plan: &Pla
         }
         for toleration in &placed.tolerations {
             let starts = toleration["key"] == STARTUP && pools.iter().any(|pool| pool.is_cut);
+            let anywhere = placed.what.starts_with("node exporter")
+                && *toleration == tolerated_by_node_exporter();
             assert!(
-                starts || taints.iter().any(|taint| tolerates(toleration, taint)),
+                starts || anywhere || taints.iter().any(|taint| tolerates(toleration, taint)),
                 "{} tolerates {toleration}, which is on none of its pools",
                 placed.what
             );

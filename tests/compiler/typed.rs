@@ -63,7 +63,13 @@ fn through<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, String>
 
 /// Groups of custom resources, for which k8s-openapi has no types: `needs_upstream::kubernetes` holds them against
 /// their definitions.
-const CUSTOM: &[&str] = &["mellanox.com/", "monitoring.coreos.com/", "nvidia.com/"];
+const CUSTOM: &[&str] = &[
+    "karpenter.k8s.aws/",
+    "karpenter.sh/",
+    "mellanox.com/",
+    "monitoring.coreos.com/",
+    "nvidia.com/",
+];
 
 fn reader(api_version: &str, kind: &str) -> Reader {
     let row = KINDS

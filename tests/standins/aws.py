@@ -3,6 +3,8 @@
 import json
 import os
 
+import yaml
+
 from .cli import Command, Refused, Tool, Unsupported, flags
 from .cli import public, query, show
 from .eksctl import ACCOUNT
@@ -133,6 +135,71 @@ def describe_stacks(call):
     if not found:
         raise _failed(call, "ValidationError", f"Stack with id {name} does not exist")
     _answer(call, {"Stacks": [found]})
+
+
+def deploy_stack(call):
+    """Makes a stack or changes it; a template that is no template is refused as CloudFormation does it."""
+    name, path = _need(call, "--stack-name", "--template-file")
+    with open(path, encoding="utf-8") as file:
+        template = yaml.safe_load(file)
+    resources = template.get("Resources")
+    if not resources:
+        raise _failed(call, "ValidationError", "Template format error: At least one Resources member must be defined.")
+    named = any("InstanceProfileName" in each.get("Properties", {}) for each in resources.values())
+    if named and "CAPABILITY_NAMED_IAM" not in call.get("--capabilities", []):
+        raise _failed(call, "InsufficientCapabilitiesException", "Requires capabilities : [CAPABILITY_NAMED_IAM]")
+    cluster = resources.get("NodeAccess", {}).get("Properties", {}).get("ClusterName")
+    if cluster:
+        _cluster(call, cluster)
+    tags = [dict(zip(("Key", "Value"), each.split("=", 1))) for each in call.get("--tags", [])]
+    call.data["eks"].setdefault("stacks", {})[name] = {
+        "StackName": name, "StackStatus": "CREATE_COMPLETE", "Tags": tags, "_cluster": cluster,
+        "_template": template}
+    print(f"Successfully created/updated stack - {name}")
+
+
+def delete_stack(call):
+    (name,) = _need(call, "--stack-name")
+    call.data["eks"].get("stacks", {}).pop(name, None)
+
+
+def wait_for_stack(call):
+    (name,) = _need(call, "--stack-name")
+    if name in call.data["eks"].get("stacks", {}):
+        raise _refuse("Waiter StackDeleteComplete failed: Max attempts exceeded", 255)
+
+
+def instances(call):
+    """Machines that no node group made, by their tags and state."""
+    held = call.data["eks"].get("instances", {})
+    for each in call.get("--filters", []):
+        name, equals, values = each.removeprefix("Name=").partition(",Values=")
+        if not equals:
+            raise Unsupported(f"aws ec2 --filters {each}")
+        values = values.split(",")
+        if name.startswith("tag:"):
+            held = {key: it for key, it in held.items() if it["tags"].get(name[4:]) in values}
+        elif name == "instance-state-name":
+            held = {key: it for key, it in held.items() if it["state"] in values}
+        else:
+            raise Unsupported(f"aws ec2 --filters {each}")
+    _answer(call, {"Reservations": [{"Instances": [{"InstanceId": key}]} for key in sorted(held)]})
+
+
+def terminate_instances(call):
+    (names,) = _need(call, "--instance-ids")
+    for name in names:
+        found = call.data["eks"].get("instances", {}).get(name)
+        if found is None:
+            raise _failed(call, "InvalidInstanceID.NotFound", f"The instance ID '{name}' does not exist")
+        found["state"] = "terminated"
+    _answer(call, {"TerminatingInstances": [{"InstanceId": name} for name in names]})
+
+
+def wait_for_instances(call):
+    (names,) = _need(call, "--instance-ids")
+    if any(call.data["eks"]["instances"][name]["state"] != "terminated" for name in names):
+        raise _refuse("Waiter InstanceTerminated failed: Max attempts exceeded", 255)
 
 
 def list_nodegroups(call):
@@ -369,6 +436,13 @@ _COMMANDS = {
     "eks describe-nodegroup": (describe_nodegroup, False, _GROUP),
     "eks describe-addon": (describe_addon, False, flags("", "cluster-name addon-name")),
     "cloudformation describe-stacks": (describe_stacks, False, flags("", "stack-name")),
+    "cloudformation deploy": (deploy_stack, True, flags(
+        "no-fail-on-empty-changeset", "stack-name template-file", "capabilities tags")),
+    "cloudformation delete-stack": (delete_stack, True, flags("", "stack-name")),
+    "cloudformation wait stack-delete-complete": (wait_for_stack, False, flags("", "stack-name")),
+    "ec2 describe-instances": (instances, False, flags("", "", "filters")),
+    "ec2 terminate-instances": (terminate_instances, True, flags("", "", "instance-ids")),
+    "ec2 wait instance-terminated": (wait_for_instances, False, flags("", "", "instance-ids")),
     "eks list-nodegroups": (list_nodegroups, False, flags("", "cluster-name")),
     "eks update-nodegroup-config": (update_nodegroup, True, _GROUP | flags(
         "", "client-request-token", "labels taints scaling-config update-config node-repair-config")),

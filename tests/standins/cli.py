@@ -223,11 +223,17 @@ def public(value):
 
 
 def query(value, path):
-    """The part of JMESPath that scripts need: dotted names, [0], [*], [], and length(x)."""
+    """The part of JMESPath that scripts need: dotted names, [0], [*], [], length(x), and `null` for what is empty."""
     path = path.strip()
+    if path.endswith(" || `null`"):
+        return query(value, path.removesuffix(" || `null`")) or None
     if path.startswith("length(") and path.endswith(")"):
         return len(query(value, path[7:-1]) or [])
     return _walk(value, _tokens(path))
+
+
+# `[]`: as `[*]`, but lists in lists become one.
+_FLAT = object()
 
 
 def _tokens(path):
@@ -237,8 +243,7 @@ def _tokens(path):
             inside, bracket, rest = rest[1:].partition("]")
             if not bracket or not (inside in ("", "*") or inside.lstrip("-").isdigit()):
                 raise Unsupported(f"query {path}")
-            tokens.append(inside if inside not in ("", "*") else "*")
-            tokens[-1] = int(tokens[-1]) if tokens[-1] != "*" else None
+            tokens.append({"": _FLAT, "*": None}[inside] if inside in ("", "*") else int(inside))
         elif rest.startswith('"'):
             name, _, rest = rest[1:].partition('"')
             tokens.append(name)
@@ -255,11 +260,14 @@ def _tokens(path):
 
 def _walk(value, tokens):
     for at, token in enumerate(tokens):
-        if token is None:
+        if token is None or token is _FLAT:
             if not isinstance(value, list):
                 return None
             found = [_walk(each, tokens[at + 1 :]) for each in value]
-            return [each for each in found if each is not None]
+            found = [each for each in found if each is not None]
+            if _FLAT in tokens[at + 1 :]:
+                found = [inner for each in found for inner in each]
+            return found
         if isinstance(token, int):
             inside = isinstance(value, list) and -len(value) <= token < len(value)
             value = value[token] if inside else None

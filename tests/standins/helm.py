@@ -53,6 +53,10 @@ def upgrade(call):
     if namespace not in ("default", "kube-system") and not (made or applied or call.has("--create-namespace")):
         raise Refused(1, f'Error: create: failed to create: namespaces "{namespace}" not found')
     found["context"] = _context(call)
+    foreign = f"{namespace}/{release}" in call.data["foreign"]
+    if foreign and not call.has("--take-ownership"):
+        raise Refused(1, "Error: Unable to continue with install: resource exists and cannot be imported into the "
+                      "current release: invalid ownership metadata")
     held = call.data["releases"].get(f"{namespace}/{release}", {"revision": 0})
     found["revision"] = held["revision"] + 1
     call.data["releases"][f"{namespace}/{release}"] = found
@@ -78,7 +82,7 @@ def _unknown(name, arguments):
 TOOL = Tool(
     name="helm",
     commands={
-        "upgrade": Command(upgrade, True, flags("install wait create-namespace", "repo version timeout", "", "values")),
+        "upgrade": Command(upgrade, True, flags("install wait create-namespace take-ownership", "repo version timeout", "", "values")),
         "show crds": Command(show_crds, False, flags("", "repo version")),
         "uninstall": Command(uninstall, True, flags("ignore-not-found wait", "timeout")),
     },

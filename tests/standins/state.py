@@ -25,6 +25,7 @@ SKELETON = {
     "objects": {},
     "applied": [],
     "releases": {},
+    "foreign": [],
     "logs": {},
 }
 

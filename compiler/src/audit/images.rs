@@ -7,7 +7,7 @@ use crate::check::Checked;
 use crate::check::floating_tags::{self, floats};
 use crate::check::syntax::image;
 use crate::diag::{Report, words};
-use crate::lower::images::images;
+use crate::lower::images::{images, own_images};
 use crate::plan::{Plan, Release};
 
 /// Looks at every image of a plan.
@@ -15,9 +15,17 @@ pub(super) fn look(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
     let of_objects = plan.objects.iter().flat_map(images);
     let of_releases = plan.releases.iter().flat_map(Release::images);
     let all: BTreeSet<String> = of_objects.chain(of_releases).collect();
+    let own = own_images(&cluster.written);
     for (name, digest) in &cluster.written.digests {
         let end = format!("@{digest}");
         if all.iter().any(|image| image.ends_with(&end)) {
+            continue;
+        }
+        if own.contains(&name.value.as_str()) {
+            let message = format!("the file itself names the image `{name}`");
+            let draft = report.draft(&DIGEST_UNUSED, name.span, message);
+            let help = format!("write `{name}@{digest}` where it does, and remove this");
+            draft.help(help).emit();
             continue;
         }
         let message = format!("nothing here runs the image `{name}`");
@@ -31,7 +39,9 @@ pub(super) fn look(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
         let Some(settings) = cluster.written.charts.get(release.chart.name) else {
             continue;
         };
-        for reference in release.images() {
+        // What the file itself names was looked at where it stands.
+        let images = release.images().into_iter();
+        for reference in images.filter(|it| !own.contains(&it.as_str())) {
             let what = image(&reference).ok().and_then(|image| floats(&image));
             if let Some(what) = what {
                 let message = format!("`{reference}` {what}");

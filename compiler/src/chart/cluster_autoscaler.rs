@@ -29,7 +29,7 @@ const OWN: KubernetesVersion = KubernetesVersion(35);
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let release = cluster.cloud.autoscaler_values(cluster);
     let release = release.map(|(cloud, mut inputs)| {
-        let pools = system_pools(cluster);
+        let pools = super::system_pools(cluster);
         let places = pools.iter().copied();
         inputs.extend(places.flat_map(crate::lower::inputs::placement));
         inputs.push(cluster.kubernetes.sure().span);
@@ -87,13 +87,4 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool], cloud: Value) -> Map<String, V
 /// Source: kubernetes/autoscaler cluster-autoscaler/README.md, Releases, @55c37cd5, 2026-08-22.
 fn tag(version: KubernetesVersion) -> Option<String> {
     (version < OWN).then(|| format!("v{version}.0"))
-}
-
-/// Pools without GPUs that always have a node, those that take pods without tolerations if there are any. What adds
-/// nodes must not wait for one.
-fn system_pools<'c>(cluster: &'c Checked<'_>) -> Vec<&'c Pool> {
-    let pools = cluster.pools.iter();
-    let pools = pools.filter(|pool| !pool.has_gpus() && pool.nodes.sure().min > 0);
-    let (open, closed): (Vec<_>, Vec<_>) = pools.partition(|pool| pool.tolerations.is_empty());
-    if open.is_empty() { closed } else { open }
 }

@@ -6,6 +6,7 @@
 //! every pool's tolerations on every pool, one runtime class for all node images, and profiling rights everywhere
 //! because one pool needs them.
 
+use gpuc_schema::config::Allocation;
 use serde_json::{Map, Value, json};
 
 use super::{Chart, Crds, PodSecurity, affinity};
@@ -90,6 +91,11 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     set("serviceMonitor", json!({"enabled": false}));
     set("affinity", affinity([pool]));
     set("tolerations", json!(lower::tolerations(pool)));
+    if pool.allocation.value == Allocation::Dra {
+        // Otherwise it looks for pods among what plugins handed out, and no series says who holds a GPU. The kubelet
+        // tells it of claims by `KubeletPodResourcesDynamicResources`, on from Kubernetes 1.34 (from memory).
+        set("kubernetesDRA", json!({"enabled": true}));
+    }
     if let Some(class) = access.runtime_class {
         set("runtimeClassName", json!(class.name));
     }

@@ -4,7 +4,7 @@
 use gpuc_schema::config::{InstalledPrometheus, Prometheus};
 use serde_json::{Value, json};
 
-use super::{Chart, Crds, PodSecurity};
+use super::{Chart, Crds, PodSecurity, tolerations};
 use crate::check::Checked;
 use crate::node::{Node, Origin};
 use crate::plan::Release;
@@ -73,6 +73,9 @@ fn values(cluster: &Checked<'_>, install: &InstalledPrometheus) -> Value {
         }},
         "grafana": grafana(install),
     });
+    if let Some(tolerations) = of_every_node(cluster) {
+        values["prometheus-node-exporter"] = json!({"tolerations": tolerations});
+    }
     if cluster.cloud.facts().managed_control_plane {
         // They cannot be reached there, and an alert about each would always fire. kube-proxy listens to its own node
         // alone.
@@ -86,6 +89,20 @@ fn values(cluster: &Checked<'_>, install: &InstalledPrometheus) -> Value {
         }
     }
     values
+}
+
+/// What the exporter of nodes tolerates where the chart's own is not enough. By default it runs whatever keeps new pods
+/// off a node, but a taint that drives pods away drives it away too. A list of ours takes the place of the chart's, so
+/// that its one entry is repeated: nodes that are no pool's, as those of the control plane, are watched as well.
+///
+/// Source: prometheus-community/helm-charts@01931990 `charts/prometheus-node-exporter/values.yaml`, `tolerations`, read
+/// 2026-11-21.
+fn of_every_node(cluster: &Checked<'_>) -> Option<Vec<Value>> {
+    let evicting = tolerations(&cluster.pools).into_iter();
+    let evicting = evicting.filter(|it| it.effect.as_deref() == Some("NoExecute"));
+    let evicting: Vec<_> = evicting.map(|it| json!(it)).collect();
+    let anywhere = json!({"operator": "Exists", "effect": "NoSchedule"});
+    (!evicting.is_empty()).then(|| std::iter::once(anywhere).chain(evicting).collect())
 }
 
 /// Without a Secret for its administrator the chart would make up a password at each rendering.

@@ -8,6 +8,7 @@ mod gpu_operator;
 pub mod images;
 mod jobset;
 mod jupyterhub;
+mod karpenter;
 pub mod keys;
 pub(crate) mod kube_prometheus_stack;
 mod kubeflow_trainer;
@@ -35,6 +36,7 @@ pub use gpu_operator::GPU_OPERATOR;
 pub(crate) use gpu_operator::{daemon_sets as operator_daemon_sets, objects as driver_objects};
 pub use jobset::JOBSET;
 pub use jupyterhub::JUPYTERHUB;
+pub use karpenter::KARPENTER;
 pub use kube_prometheus_stack::KUBE_PROMETHEUS_STACK;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;
@@ -114,6 +116,7 @@ pub static CHARTS: &[&Chart] = &[
     &GPU_OPERATOR,
     &JOBSET,
     &JUPYTERHUB,
+    &KARPENTER,
     &KUBE_PROMETHEUS_STACK,
     &KUBEFLOW_TRAINER,
     &KUEUE,
@@ -184,4 +187,13 @@ pub(crate) fn affinity<'p>(pools: impl IntoIterator<Item = &'p Pool>) -> serde_j
             }
         }
     })
+}
+
+/// Pools without GPUs that always have a node, those that take pods without tolerations if there are any. What adds
+/// nodes must not wait for one.
+pub(crate) fn system_pools<'c>(cluster: &'c Checked<'_>) -> Vec<&'c Pool> {
+    let pools = cluster.pools.iter();
+    let pools = pools.filter(|pool| !pool.has_gpus() && pool.nodes.sure().min > 0);
+    let (open, closed): (Vec<_>, Vec<_>) = pools.partition(|pool| pool.tolerations.is_empty());
+    if open.is_empty() { closed } else { open }
 }

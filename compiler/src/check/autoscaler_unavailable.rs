@@ -1,7 +1,6 @@
 //! The cloud cannot work with this autoscaler.
 
 use super::Rule;
-use super::not_compiled;
 use super::words::{one_of, word};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
@@ -64,9 +63,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let message = format!("{} has no autoscaler `{}`", facts.name, word(&autoscaler));
     let draft = report.draft(&RULE.code, autoscaler.span, message);
-    let known = not_compiled::autoscalers(facts);
-    let draft = draft.help(one_of(known.iter().copied()));
-    match known.as_slice() {
+    let draft = draft.help(one_of(facts.autoscalers));
+    match facts.autoscalers {
         [only] => draft.replace(autoscaler.span, word(only)).emit(),
         _ => draft.emit(),
     };

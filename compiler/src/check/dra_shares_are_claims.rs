@@ -1,4 +1,7 @@
 //! Shares to be counted where GPUs are claimed.
+//!
+//! Source: kubernetes-sigs/dra-driver-nvidia-gpu `pkg/featuregates/featuregates.go` (`TimeSlicingSettings`: alpha, off)
+//! and `api/nvidia.com/resource/v1beta1/sharing.go` (`TimeSlicingConfig` has `interval` alone), read 2026-11-21.
 
 use gpuc_schema::config::Sharing;
 
@@ -23,6 +26,10 @@ A device plugin counts shares and names them. A claim is for a whole GPU, and th
 name the same claim: there is no number to set, and no name to change. Containers that share a
 claim take turns without any setting. With `mps`, `replicas` still says which part of a GPU each
 client gets.
+
+NVIDIA's driver for claims knows `TimeSlicing` as well, in the configuration of a claim and behind
+the alpha feature gate `TimeSlicingSettings`. All that it takes is an interval, how long a turn is;
+how many take turns is no setting there, so that nothing could be made of `replicas`.
 
 ### What to do
 

@@ -1,6 +1,6 @@
 //! gpuc-runtime is to measure GPUs of a pool that it does not serve.
 
-use gpuc_schema::config::{DevicePlugin, Exporter};
+use gpuc_schema::config::{Allocation, DevicePlugin, Exporter};
 
 use super::Rule;
 use super::words::word;
@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "gpuc-runtime is to measure GPUs of a pool that it does not serve",
         explain: "### What it checks
 
-Whether every pool with GPUs has `devicePlugin: gpuc` where `monitoring.exporter` is `gpuc`.
+Whether every pool with GPUs has `devicePlugin: gpuc`, and none `allocation: dra`, where
+`monitoring.exporter` is `gpuc`.
 
 ### Why it matters
 
@@ -70,20 +71,50 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let mut others = cluster
         .gpu_pools()
         .map(|(pool, _)| pool)
-        .filter(|pool| pool.plugin.value != DevicePlugin::Gpuc);
+        .filter(|pool| !pool.is_advertised_by(DevicePlugin::Gpuc));
     let Some(pool) = others.next() else {
         return;
     };
     let message = format!("gpuc-runtime does not run on pool `{}`", pool.name);
     let draft = report.draft(&RULE.code, exporter.span, message);
-    let plugin = format!("`{}` advertises its GPUs", word(&pool.plugin));
-    let place = if pool.plugin.span.is_written() {
-        pool.plugin.span
+    let (place, label, help) = match pool.allocation.value {
+        Allocation::Dra => (
+            pool.allocation.span,
+            "pods claim its GPUs, and NVIDIA's driver for claims serves them".to_owned(),
+            "write `exporter: dcgm`",
+        ),
+        Allocation::DevicePlugin => (
+            pool.plugin.span,
+            format!("`{}` advertises its GPUs", word(&pool.plugin)),
+            "write `exporter: dcgm`, or `devicePlugin: gpuc` for the pool",
+        ),
+    };
+    let place = if place.is_written() {
+        place
     } else {
         pool.name.span
     };
-    draft
-        .label(place, plugin)
-        .help("write `exporter: dcgm`, or `devicePlugin: gpuc` for the pool")
-        .emit();
+    draft.label(place, label).help(help).emit();
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[test]
+    fn it_does_not_run_where_pods_claim() {
+        let of = |stack: &str| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                stack: {{{stack}}}
+                monitoring: {{exporter: gpuc, prometheus: {{install: {{}}}}}}
+                nodePools: [{{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}]
+                "
+            );
+            messages(&yaml, "GPUC2070").len()
+        };
+        assert_eq!(of("allocation: dra"), 1);
+        assert_eq!(of("runtimeImage: 'r.example.com/gpuc-runtime:0.1.0'"), 0);
+    }
 }

@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "a name in `gitops` is none that Kubernetes or the tool can have",
         explain: "### What it checks
 
-Whether `namespace` is a DNS label, `secret` a DNS name, and `cluster` not empty.
+Whether `namespace` is a DNS label, `secret` and `chartSecret` are DNS names, and `cluster` is not
+empty.
 
 ### Why it matters
 
@@ -75,10 +76,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     match &gitops.value {
         Gitops::Flux(flux) => {
-            let secret = flux.secret.as_ref().filter(|it| !is_dns_subdomain(it));
+            let secrets = [&flux.secret, &flux.chart_secret];
             let help = "use lower-case letters, digits, - and .; at most 253 characters";
-            if let Some(secret) = secret {
-                find(secret, "Secret", help);
+            for secret in secrets.into_iter().flatten() {
+                if !is_dns_subdomain(secret) {
+                    find(secret, "Secret", help);
+                }
             }
         }
         Gitops::Argocd(argocd) => {
@@ -103,13 +106,15 @@ mod tests {
 
     #[test]
     fn every_name_is_looked_at() {
-        let flux = "gitops: {flux: {repository: r, branch: b, path: p, namespace: a.b, secret: A}}";
+        let flux = "gitops: {flux: {repository: r, branch: b, path: p, namespace: a.b, secret: A, \
+                    chartSecret: b_}}";
         let found = messages(&format!("{REST}{flux}"), "GPUC2083");
         assert_eq!(
             found,
             [
                 "no namespace can be called `a.b`",
-                "no Secret can be called `A`"
+                "no Secret can be called `A`",
+                "no Secret can be called `b_`"
             ]
         );
         let argocd = "gitops: {argocd: {repository: r, branch: b, path: p, cluster: ' '}}";

@@ -16,12 +16,14 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether `repository` is a URL of a Git repository: `https://` or `ssh://`, for Argo CD also
-`git@host:path`; with a host and a path; without a password or a token in it.
+`git@host:path`; with a host and a path; without a password or a token in it, and without `?` and
+`#`.
 
 ### Why it matters
 
 Flux refuses the short form of SSH that Git itself takes, and the objects are only looked at in the
-cluster. A password in the URL would be committed with the tree.
+cluster. A password in the URL would be committed with the tree, and so would a token after `?`,
+which Git does not read; a branch after `#` is not read either.
 
 ### What to do
 
@@ -73,10 +75,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// What is wrong with a URL, and what to write instead. `short` says whether the tool takes Git's short form of SSH.
 fn problem(url: &str, short: bool) -> Option<(String, String)> {
-    if url.contains(|c: char| c.is_whitespace() || matches!(c, '$' | '\\' | '"' | '\'' | '<' | '>'))
-    {
+    let is_odd = |c: char| {
+        let odd = matches!(c, '$' | '\\' | '"' | '\'' | '<' | '>');
+        odd || c.is_whitespace() || c.is_control()
+    };
+    if url.contains(is_odd) {
         let message = "a URL has no blanks, quotes, brackets, `\\` or `$`".to_owned();
         return Some((message, full()));
+    }
+    if let Some(at) = url.find(['?', '#']) {
+        let message = format!("`{}` is no part of a repository's URL", &url[at..]);
+        let help = format!("write `{}`; the branch stands in `branch`", &url[..at]);
+        return Some((message, help));
     }
     let Some((scheme, rest)) = url.split_once("://") else {
         return without_scheme(url, short);
@@ -153,6 +163,10 @@ mod tests {
             help("https://me:secret@git.example.com/a.git", true),
             "write `https://git.example.com/a.git`, and keep the credentials in a Secret"
         );
+        assert_eq!(
+            help("https://git.example.com/a.git?x#f", false),
+            "write `https://git.example.com/a.git`; the branch stands in `branch`"
+        );
         for url in [
             "",
             "gitops",
@@ -168,6 +182,12 @@ mod tests {
             "ssh://git:secret@git.example.com/gitops.git",
             "https://git.example.com/a b",
             "https://git.example.com/${name}.git",
+            "https://git.example.com/a.git?ref=main",
+            "https://git.example.com/a.git#main",
+            "https://git.example.com/a.git?token=b#c",
+            "git@git.example.com:a.git#main",
+            "https://git.example.com/a\u{7}.git",
+            "https://git.example.com/a\u{85}.git",
             "git@git.example.com:",
             "./a:b",
         ] {

@@ -41,12 +41,14 @@ mod exporter_without_runtime;
 mod extras_unavailable;
 pub(crate) mod floating_tags;
 mod gitops_branch_invalid;
+mod gitops_chart_secret_unused;
 mod gitops_name_invalid;
 mod gitops_path_elsewhere;
 mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
 mod hosts_without_need;
+mod idle_not_told;
 mod image_invalid;
 mod imex_unavailable;
 mod label_invalid;
@@ -197,11 +199,13 @@ pub static RULES: &[&Rule] = &[
     &gitops_name_invalid::RULE,
     &gitops_path_elsewhere::RULE,
     &gitops_secret_missing::RULE,
+    &idle_not_told::RULE,
     &operator_driver_impossible::RULE,
     &operator_setting_split::RULE,
     &operator_driver_version::RULE,
     &operator_label_written::RULE,
     &operator_label_missing::RULE,
+    &gitops_chart_secret_unused::RULE,
     &storage_unavailable::RULE,
     &storage_class_name::RULE,
     &storage_setting_wrong::RULE,

@@ -1,10 +1,9 @@
 //! The file asks for something that gpuc does not make yet.
 
 use gpuc_schema::Span;
-use gpuc_schema::config::{Autoscaler, DriverOwner, Queueing};
+use gpuc_schema::config::{DriverOwner, Queueing};
 
 use super::Rule;
-use super::words::one_of;
 use crate::cloud::Facts;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
@@ -68,14 +67,6 @@ pub(super) fn drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
         .collect()
 }
 
-/// As [`drivers`].
-pub(super) fn autoscalers(facts: &Facts) -> Vec<&'static Autoscaler> {
-    let autoscalers = facts.autoscalers.iter();
-    autoscalers
-        .filter(|autoscaler| **autoscaler != Autoscaler::Karpenter)
-        .collect()
-}
-
 fn run(cluster: &Cluster, report: &mut Report) {
     for part in NOT_COMPILED {
         let key = last(part.path);
@@ -86,7 +77,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         for span in asked(cluster, part.path) {
             let message = format!("gpuc does not make `{what}` yet");
             let draft = report.draft(&RULE.code, span, message);
-            draft.help(instead(cluster.cloud.facts(), part.path)).emit();
+            draft.help(instead(part.path)).emit();
         }
     }
 }
@@ -94,7 +85,6 @@ fn run(cluster: &Cluster, report: &mut Report) {
 /// Where the file asks for one of [`NOT_COMPILED`].
 fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
     let config = &cluster.written;
-    let facts = cluster.cloud.facts();
     let one = |span: Option<Span>| span.into_iter().collect();
     match path {
         "teams" => one(config.teams.first().map(|team| team.name.span)),
@@ -103,21 +93,15 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
             one(kueue.then_some(config.queueing.span))
         }
         "workloads" => one(config.workloads.first().map(|it| it.name.span)),
-        "autoscaler" => {
-            let karpenter = cluster.autoscaler.value == Autoscaler::Karpenter;
-            let offered = facts.autoscalers.contains(&Autoscaler::Karpenter);
-            one((karpenter && offered).then_some(cluster.autoscaler.span))
-        }
         path => unreachable!("{path} is listed as not compiled and not looked for"),
     }
 }
 
 /// What to write for now.
-fn instead(facts: &Facts, path: &str) -> String {
+fn instead(path: &str) -> &'static str {
     match path {
-        "autoscaler" => one_of(autoscalers(facts)),
-        "queueing" => "write `none`, and install Kueue by its own chart for now".to_owned(),
-        _ => "remove it, and apply manifests of your own for it for now".to_owned(),
+        "queueing" => "write `none`, and install Kueue by its own chart for now",
+        _ => "remove it, and apply manifests of your own for it for now",
     }
 }
 
@@ -127,7 +111,7 @@ fn last(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use gpuc_schema::config::{Autoscaler, DriverOwner};
+    use gpuc_schema::config::DriverOwner;
 
     use crate::check::testing::messages;
     use crate::cloud::CLOUDS;
@@ -139,8 +123,6 @@ mod tests {
             let drivers = super::drivers(facts);
             let by_daemon_set = drivers.contains(&&DriverOwner::DaemonSet);
             assert!(!drivers.is_empty() && by_daemon_set == facts.driver_daemon_set);
-            let autoscalers = super::autoscalers(facts);
-            assert!(!autoscalers.is_empty() && !autoscalers.contains(&&Autoscaler::Karpenter));
         }
     }
 
@@ -149,7 +131,6 @@ mod tests {
         let found = messages(
             "
             cloud: {aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}}
-            autoscaler: karpenter
             stack: {devicePlugin: nvidia}
             nodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]
             teams: [{name: a}, {name: b}]
@@ -161,7 +142,7 @@ mod tests {
             .iter()
             .map(|message| message.split('`').nth(1))
             .collect();
-        let expected = ["teams", "workloads", "autoscaler: karpenter"];
+        let expected = ["teams", "workloads"];
         assert_eq!(parts, expected.map(Some));
     }
 }

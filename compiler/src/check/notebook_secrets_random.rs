@@ -1,6 +1,6 @@
 //! Argo CD would change the notebooks' secrets at each sync.
 
-use gpuc_schema::config::Gitops;
+use gpuc_schema::config::{Fragment, Gitops};
 
 use super::Rule;
 use super::places::chart_values;
@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "Argo CD would change the notebooks' secrets at each sync",
         explain: "### What it checks
 
-Whether the values of the chart `jupyterhub` have its three secrets where Argo CD installs it.
+Whether the values of the chart `jupyterhub` have its three secrets, and the `apiToken` of each of
+`hub.services`, where Argo CD installs it. An empty one is none.
 
 ### Why it matters
 
@@ -29,8 +30,8 @@ the proxy no longer knows it, and everybody is logged out.
 Write all three into `charts.jupyterhub.values`, each from `openssl rand -hex 32`, and let nobody
 read the repository who may not have them. With `secret`, the entries
 `hub.config.JupyterHub.cookie_secret` and `hub.config.CryptKeeper.keys` of that Secret go before
-those in the values, which may then be any; the proxy's token is always that of the values. Flux
-and `install.sh` need nothing of this.
+those in the values, which may then be any but must not change; the proxy's token and those of
+services are always those of the values. Flux and `install.sh` need nothing of this.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -83,7 +84,8 @@ gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch:
 /// The values that hold the secrets, with the other path of each.
 ///
 /// Source: jupyterhub/zero-to-jupyterhub-k8s@4.4.0 jupyterhub/values.schema.yaml, `hub.existingSecret`,
-/// `hub.cookieSecret`, `proxy.secretToken`, and jupyterhub/templates/hub/secret.yaml.
+/// `hub.cookieSecret`, `proxy.secretToken`, `hub.services`, and jupyterhub/templates/hub/secret.yaml and
+/// `_helpers-passwords.tpl`, which make up a secret where the value is empty.
 const SECRETS: &[(&str, &str)] = &[
     (
         "proxy.secretToken",
@@ -104,22 +106,52 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let values = chart_values(cluster, "jupyterhub");
     let has = |path: &str| {
         let parts: Vec<_> = path.split('.').collect();
-        values.is_some_and(|values| values.at(&parts).is_some())
+        let value = values.and_then(|values| values.at(&parts));
+        value.is_some_and(|value| is_filled(value))
     };
     let missing = SECRETS
         .iter()
         .filter(|(one, other)| !has(one) && !has(other));
-    let missing: Vec<_> = missing.map(|(path, _)| *path).collect();
+    let missing = missing.map(|(path, _)| (*path).to_owned());
+    let missing: Vec<_> = missing.chain(values.into_iter().flat_map(tokens)).collect();
     if missing.is_empty() {
         return;
     }
     let message = "the chart would make up other secrets at each sync";
     let draft = report.draft(&RULE.code, notebooks.span, message);
     let draft = draft.label(gitops.span, "Argo CD renders charts without the cluster");
+    let missing: Vec<_> = missing.iter().map(String::as_str).collect();
     let all = words::all(&missing, "and");
     let help =
         format!("write {all} into `charts.jupyterhub.values`, each from `openssl rand -hex 32`");
     draft.help(help).emit();
+}
+
+/// Whether the chart takes it for a value: to a template nothing is like what is not there.
+fn is_filled(value: &Fragment) -> bool {
+    match value {
+        Fragment::Null => false,
+        Fragment::Text(text) => !text.is_empty(),
+        Fragment::List(items) => items.iter().any(|item| is_filled(item)),
+        _ => true,
+    }
+}
+
+/// The tokens that services do not have.
+fn tokens(values: &Fragment) -> Vec<String> {
+    let services = values.at(&["hub", "services"]).map(|it| &it.value);
+    let Some(Fragment::Map(services)) = services else {
+        return Vec::new();
+    };
+    let has = |service: &Fragment, key| service.at(&[key]).is_some_and(|it| is_filled(it));
+    // One that is `null` is removed by Helm.
+    let services = services
+        .iter()
+        .filter(|(_, service)| **service != Fragment::Null);
+    let without = services.filter(|(_, it)| !has(it, "apiToken") && !has(it, "api_token"));
+    without
+        .map(|(name, _)| format!("hub.services.{name}.apiToken"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -155,5 +187,18 @@ mod tests {
         let other = "{hub: {config: {CryptKeeper: {keys: [b]}, JupyterHub: {cookie_secret: a}, \
                      ConfigurableHTTPProxy: {auth_token: c}}}}";
         check(other, "argocd", false);
+        let all = |services: &str, token: &str| {
+            format!(
+                "{{hub: {{cookieSecret: a, config: {{CryptKeeper: {{keys: [b]}}}}, services: {services}}}, \
+                 proxy: {{secretToken: {token}}}}}"
+            )
+        };
+        check(&all("{}", "c"), "argocd", false);
+        check(&all("{}", "''"), "argocd", true);
+        check(&all("{grafana: {}}", "c"), "argocd", true);
+        check(&all("{grafana: {}}", "c"), "flux", false);
+        check(&all("{grafana: {apiToken: d}}", "c"), "argocd", false);
+        check(&all("{grafana: {api_token: d}}", "c"), "argocd", false);
+        check(&all("{grafana: null}", "c"), "argocd", false);
     }
 }

@@ -122,7 +122,7 @@ fn key_pages(what: &str, paths: &[String]) -> String {
     let mut page = format!("# {what}\n\n{} keys are called that:\n\n", paths.len());
     for path in paths {
         let described = schema::first_paragraph(&key(path).description);
-        let _ = writeln!(page, "  {path:width$}  {described}");
+        row(&mut page, path, width, &described);
     }
     page
 }
@@ -148,8 +148,29 @@ fn key_page(path: &str, key: &Key) -> String {
         let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let _ = writeln!(page, "\n{title}:");
         for (name, description) in rows {
-            let _ = writeln!(page, "  {name:width$}  {description}");
+            row(&mut page, name, width, description);
         }
     }
     page
+}
+
+/// How wide a page is.
+const COLUMNS: usize = 112;
+
+/// A name and what it is, whose lines stand under each other.
+fn row(page: &mut String, name: &str, width: usize, description: &str) {
+    let indent = width + 4;
+    let _ = write!(page, "  {name:width$} ");
+    let mut column = indent - 1;
+    for word in description.split_whitespace() {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > COLUMNS {
+            let _ = write!(page, "\n{:indent$}{word}", "");
+            column = indent + length;
+        } else {
+            let _ = write!(page, " {word}");
+            column += 1 + length;
+        }
+    }
+    page.push('\n');
 }

@@ -125,6 +125,13 @@ pub trait Cloud: Sync {
         None
     }
 
+    /// What Karpenter's chart must be told of the cloud and the cluster, and where it follows from. `None` where gpuc
+    /// does not install it.
+    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        let _ = cluster;
+        None
+    }
+
     /// What may become of the local disks of a pool's machines; the first is what does when nobody says. Nothing where
     /// they have none that is known.
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
@@ -167,6 +174,9 @@ pub trait Cloud: Sync {
 /// The namespace and service account of the Cluster Autoscaler, by which a cloud gives its pods their rights.
 pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
 
+/// The namespace and service account of Karpenter, by which a cloud gives its pods their rights.
+pub const KARPENTER: (&str, &str) = ("kube-system", "karpenter");
+
 /// A label that a cloud puts on nodes by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnLabel {
@@ -174,6 +184,18 @@ pub struct OwnLabel {
     pub key: &'static str,
     /// What it may be: several values where the pool's nodes differ by it.
     pub values: Vec<String>,
+}
+
+/// The labels by which a cloud's controller says where a node is; of zones that nobody names, none.
+///
+/// Source: <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
+fn labels_of_place(zones: impl IntoIterator<Item = String>, region: String) -> Vec<OwnLabel> {
+    let zones = ("topology.kubernetes.io/zone", zones.into_iter().collect());
+    let region = ("topology.kubernetes.io/region", vec![region]);
+    let labels: [(_, Vec<String>); 2] = [zones, region];
+    let labels = labels.into_iter().filter(|(_, values)| !values.is_empty());
+    let own = |(key, values)| OwnLabel { key, values };
+    labels.map(own).collect()
 }
 
 /// Why a pool's nodes have no network cards for RDMA.

@@ -62,6 +62,8 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         },
         install => script::has_install(plan),
         removal => Serde(removal(plan, &option)),
+        releases => !plan.releases.is_empty(),
+        mirror => mirror(plan),
         kinds => plan.releases.iter().any(|release| release.chart.brings_kinds()),
         tool => tool,
         folder => folder,
@@ -96,6 +98,13 @@ fn claims(pools: &[PoolSummary]) -> Vec<(&str, Vec<String>)> {
     };
     with.map(|pool| (pool.name.as_str(), example(pool)))
         .collect()
+}
+
+/// The registry that charts are pulled from in place of those of the people who publish them.
+fn mirror(plan: &Plan) -> Option<String> {
+    let mut releases = plan.releases.iter();
+    let moved = releases.find(|release| release.repository != release.chart.repository);
+    moved.map(|release| release.repository.clone())
 }
 
 /// The scripts that run on hosts, and not where the user is.
@@ -180,13 +189,16 @@ fn removal(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
         context("--context")
     };
     let namespace = quote(&guide.namespace);
-    let objects = roots.iter().chain(others);
-    objects
-        .map(|object| {
-            let name = quote(&object.identity.name);
-            format!("kubectl{context} delete {kind} {name} --namespace {namespace}")
-        })
-        .collect()
+    let delete = |kind: &str, name: &str| {
+        let name = quote(name);
+        format!("kubectl{context} delete {kind} {name} --namespace {namespace}")
+    };
+    let applications = roots.iter().chain(others);
+    let applications = applications.map(|it| delete(&kind, &it.identity.name));
+    // An Application that is being deleted is still held to its project.
+    let projects = objects.iter().filter(|it| it.identity.kind == "AppProject");
+    let projects = projects.map(|it| delete("appproject", &it.identity.name));
+    applications.chain(projects).collect()
 }
 
 fn remove(plan: &Plan, step: &Step, context: &dyn Fn(&str) -> String) -> String {
@@ -230,7 +242,7 @@ fn squeezed(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::node::Origin;
-    use crate::plan::{Command, File, Guide, Provisioning, ResourceSummary, Summary};
+    use crate::plan::{Command, File, Guide, Object, Provisioning, ResourceSummary, Summary};
 
     fn plan(pools: Vec<PoolSummary>) -> Plan {
         Plan {
@@ -338,9 +350,8 @@ mod tests {
         plan
     }
 
-    #[test]
-    fn commands_go_to_this_cluster_and_no_other() {
-        let gitops = |tool, folder, elsewhere| Delivery::Gitops {
+    fn gitops(tool: &'static str, folder: &'static str, elsewhere: bool) -> Delivery {
+        Delivery::Gitops {
             tool,
             folder,
             objects: Vec::new(),
@@ -350,9 +361,14 @@ mod tests {
                 path: "clusters/ml".to_owned(),
                 namespace: "tool-system".to_owned(),
                 secret: None,
+                chart_secret: None,
                 elsewhere,
             },
-        };
+        }
+    }
+
+    #[test]
+    fn commands_go_to_this_cluster_and_no_other() {
         let removed = "delete --ignore-not-found --kustomize manifests/runtime";
         let flux = "apply --server-side --kustomize flux";
         let argocd = "apply --server-side --kustomize argocd";
@@ -374,6 +390,38 @@ mod tests {
             assert_eq!(has(&plan, fetch), here, "{}", shown(&plan));
             assert!(has(&plan, &command("")), "{}", shown(&plan));
         }
+    }
+
+    #[test]
+    fn projects_go_after_the_applications_that_they_hold() {
+        let object = |kind: &str, name: &str| {
+            let metadata = serde_json::json!({"name": name, "namespace": "argocd"});
+            let api = "argoproj.io/v1alpha1";
+            let object = serde_json::json!({"apiVersion": api, "kind": kind, "metadata": metadata});
+            Object::new("", &object, Origin::rule([], "a test"))
+        };
+        let mut delivery = gitops("Argo CD", "argocd", false);
+        let Delivery::Gitops { objects, .. } = &mut delivery else {
+            unreachable!("it was asked for");
+        };
+        let cluster = plan(Vec::new()).cluster;
+        objects.push(object("AppProject", "x-root"));
+        objects.push(object("Application", &cluster));
+        objects.push(object("AppProject", &cluster));
+        objects.push(object("Application", "x-first"));
+        objects.push(object("Application", "x-last"));
+        let text = shown(&with_a_step(delivery));
+        let deleted = text.lines().filter_map(|line| line.split_once(" delete "));
+        let deleted: Vec<_> = deleted.map(|(_, rest)| rest).collect();
+        let wanted = [
+            format!("application {cluster}"),
+            "application x-last".to_owned(),
+            "application x-first".to_owned(),
+            "appproject x-root".to_owned(),
+            format!("appproject {cluster}"),
+        ];
+        let wanted = wanted.map(|it| it + " --namespace tool-system");
+        assert_eq!(deleted, wanted);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The images that objects of ours name: where they are pulled from, and what they must be.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{GpuCluster, TextMap};
+use gpuc_schema::config::{GpuCluster, Notebooks, TextMap};
 
 use crate::check::Checked;
 use crate::node::{Node, Origin, Scalar, Value};
@@ -55,10 +55,16 @@ fn in_parts(node: &Node, found: &mut Vec<String>) {
 }
 
 /// What the user wrote as an image.
-fn own_images(config: &GpuCluster) -> Vec<&str> {
+pub(crate) fn own_images(config: &GpuCluster) -> Vec<&str> {
     let pools = config.node_pools.iter().map(|pool| &pool.value.stack);
     let stacks = std::iter::once(&config.stack).chain(pools);
     let images = stacks.flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
+    let hub = config.notebooks.iter().map(|it| &it.value);
+    let of_notebooks = hub.flat_map(|Notebooks::JupyterHub(hub)| {
+        let profiles = hub.profiles.iter();
+        hub.image.iter().chain(profiles.flat_map(|it| &it.image))
+    });
+    let images = images.chain(of_notebooks);
     images.map(|image| image.value.as_str()).collect()
 }
 

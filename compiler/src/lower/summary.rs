@@ -219,9 +219,9 @@ fn autoscaler(cluster: &Checked<'_>) -> Option<&'static str> {
         Autoscaler::ClusterAutoscaler => Some(
             "The Cluster Autoscaler that is in the cluster adds and removes nodes between a pool's fewest and most.",
         ),
-        Autoscaler::Karpenter => {
-            Some("Karpenter adds and removes nodes between a pool's fewest and most.")
-        }
+        Autoscaler::Karpenter => Some(
+            "Karpenter, which this tree installs, makes a node for pods that wait, up to a pool's most, and removes empty ones; pools with a fixed number of nodes are not its own.",
+        ),
         Autoscaler::Managed => {
             Some("The cloud's autoscaler adds and removes nodes between a pool's fewest and most.")
         }
@@ -245,11 +245,31 @@ fn operator(cluster: &Checked<'_>) -> Option<String> {
             format!(" It keeps off {names} by the label nvidia.com/gpu.deploy.operands=false.")
         }
     };
+    let cut = cluster.operator_pools().filter(|(_, does)| does.mig);
+    let cut: Vec<_> = cut.map(|(pool, _)| pool).collect();
+    let cut = match names(&cut).as_str() {
+        "" => String::new(),
+        names => format!(" {}", cutting(names)),
+    };
     Some(format!(
         "The NVIDIA GPU Operator serves {}. Labels of the nodes say what of it runs where; before it changes a node's \
-         driver or slices it sends away whatever holds a GPU there.{apart}",
+         driver it sends away whatever holds a GPU there.{cut}{apart}",
         names(&served)
     ))
+}
+
+/// What is to be known of nodes that the operator's MIG manager cuts. It takes the operator's own pods off a node by
+/// their labels, the plugin's too, and nobody else's; it looks at a node when it starts and when its label changes.
+///
+/// Source: NVIDIA/mig-parted `pkg/mig/reconfigure`, read 2026-11-21; that it looks at its start: from memory.
+fn cutting(pools: &str) -> String {
+    format!(
+        "Its MIG manager cuts the GPUs of {pools}. While it does, a node offers none; before it does, a new node may offer \
+         whole GPUs as nvidia.com/gpu, and no taint keeps pods off. Pods that ask for slices by their own names wait. One \
+         that got a whole GPU is not sent away and keeps the node from being cut: the node's label \
+         nvidia.com/mig.config.state then says failed instead of success. Drain such a node, and delete the MIG manager's \
+         pod on it, which then tries again."
+    )
 }
 
 fn names(pools: &[&Pool]) -> String {
@@ -278,13 +298,17 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let measures = measured.all(|pool| super::monitoring::runtime_measures(cluster, pool));
     if !ours.is_empty() {
         notes.push(format!(
-            "gpuc-runtime serves {}: it offers the GPUs, labels the nodes, {}. No other device plugin{} is wanted there.",
+            "gpuc-runtime serves {}: it offers the GPUs, labels the nodes, {}. No other device plugin{} is wanted there.{}",
             names(&ours),
             if measures { "watches and measures" } else { "and watches them" },
             if measures {
-                ", feature discovery or GPU exporter"
+                ", GPU feature discovery or GPU exporter"
             } else {
-                " or feature discovery"
+                " or GPU feature discovery"
+            },
+            match cluster.written.charts.node_feature_discovery {
+                Some(_) => " Node Feature Discovery, which `charts` names, labels what else a node has.",
+                None => "",
             },
         ));
     }

@@ -36,6 +36,16 @@ pub enum Sharing {
     },
 }
 
+impl Sharing {
+    /// Whether every GPU of a node is cut into slices, so that none is left whole.
+    pub fn cuts_every_gpu(&self) -> bool {
+        match self {
+            Self::Mig { gpus, .. } => gpus.iter().all(|gpu| !gpu.slices.is_empty()),
+            Self::Exclusive | Self::TimeSlicing { .. } | Self::Mps { .. } => false,
+        }
+    }
+}
+
 /// The slices of one GPU, each at its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MigGpu {

@@ -169,8 +169,8 @@ fn cuda_of_version(version: &str) -> Option<u8> {
 /// The driver branches on which NVIDIA's images of a later CUDA run on data center cards all the same, by the package
 /// that they bring.
 ///
-/// Source: docs.nvidia.com/deeplearning, release notes of Triton 23.05 and 25.08 and of SGLang 25.10, «Driver
-/// Requirements», 2026-11-21.
+/// Source: docs.nvidia.com/deeplearning, release notes of Triton 23.05 and 25.08 and of `SGLang`
+/// 25.10, «Driver Requirements», 2026-11-21.
 const FORWARD: &[u16] = &[450, 470, 510, 515, 525, 535, 545, 550];
 
 /// Holds the CUDA of the images against the pool's card and driver.
@@ -229,4 +229,95 @@ fn driver(pool: &Pool) -> Option<(DriverVersion, gpuc_schema::Span)> {
     let installed = pool.driver.value != DriverOwner::Preinstalled;
     let version = DriverVersion::parse(written)?;
     installed.then_some((version, written.span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_which_cuda_is_in_an_image() {
+        let digest = "sha256:0123";
+        for (name, expected) in [
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", Some("12.4")),
+            ("docker.io/nvidia/cuda:11.8.0-devel-ubi8", Some("11.8")),
+            (
+                "mirror.local:5000/nvidia/cuda:13.0.1-base-ubuntu24.04",
+                Some("13.0"),
+            ),
+            ("nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04", Some("12.8")),
+            ("nvcr.io/nvidia/pytorch:24.05-py3", Some("12.4")),
+            ("nvcr.io/nvidia/tritonserver:25.08-py3", Some("13.0")),
+            (
+                "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
+                Some("12.4"),
+            ),
+            (
+                "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime@DIGEST",
+                Some("12.4"),
+            ),
+            ("example.com/train:1.0_cu118", Some("11.8")),
+            ("example.com/train:cuda12", Some("12")),
+            ("tensorflow/tensorflow:2.15.0-gpu", None),
+            ("nvidia/cuda", None),
+            ("nvidia/cuda:latest", None),
+            ("mynvidia/cuda:12.4.1-base-ubuntu22.04", None),
+            ("registry:5000/custom", None),
+            ("vllm/vllm-openai:v0.11.0", None),
+        ] {
+            let name = name.replace("DIGEST", digest);
+            let found = cuda_of(&name).map(|cuda| cuda.to_string());
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_no_image_has() {
+        for (name, instead) in [
+            (
+                "nvidia/cuda",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:latest",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:11.0-base",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:12.2.0-base",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:12.0-base-ubuntu20.04",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:12.4.1-cudnn9-devel",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", None),
+            ("nvidia/cuda:12.4.1-cudnn-devel-rockylinux9", None),
+            ("nvidia/cuda:12.4.1-base-ubi8", None),
+            (
+                "nvcr.io/nvidia/k8s/dcgm-exporter:v4.5.1-4.8.0",
+                Some("write `nvcr.io/nvidia/k8s/dcgm-exporter:4.5.1-4.8.0`"),
+            ),
+            (
+                "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless",
+                None,
+            ),
+            (
+                "nvcr.io/nvidia/k8s-device-plugin:0.20.0",
+                Some("write `nvcr.io/nvidia/k8s-device-plugin:v0.20.0`"),
+            ),
+            ("nvcr.io/nvidia/k8s-device-plugin:v0.20.0", None),
+            ("pytorch/pytorch:latest", None),
+        ] {
+            let found = gone(name).map(|gone| gone.instead);
+            assert_eq!(found.as_deref(), instead, "{name}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The labels of a pool's nodes, as far as anybody can know them beforehand.
 //!
-//! A label is known where gpuc, the kubelet, the cloud or what serves the GPUs writes it. Any other may have been put on
-//! a node by hand, so that nothing follows from it.
+//! A label is known where gpuc, the kubelet, the cloud or what serves the GPUs writes it. Any other may have been put
+//! on a node by hand, so that nothing follows from it.
 
 use std::collections::BTreeMap;
 
@@ -52,8 +52,8 @@ impl NodeLabels {
         self.known.insert(key.to_owned(), held);
     }
 
-    fn is(&mut self, key: &str, value: impl ToString) {
-        self.set(key, Held::Is(value.to_string()));
+    fn is(&mut self, key: &str, value: &str) {
+        self.set(key, Held::Is(value.to_owned()));
     }
 
     /// The labels of the nodes of each zone of a pool.
@@ -82,7 +82,7 @@ impl NodeLabels {
         }
         let in_zone = |zone: String| {
             let mut labels = labels.clone();
-            labels.is(ZONE, zone);
+            labels.is(ZONE, &zone);
             labels
         };
         zones.into_iter().map(in_zone).collect()

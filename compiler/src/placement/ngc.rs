@@ -1,12 +1,15 @@
 //! Which CUDA is in NVIDIA's monthly images of frameworks: `nvcr.io/nvidia/pytorch:24.05-py3`.
 //!
-//! Source: the release notes of Triton, PyTorch, MXNet, DGL, SGLang and CUDA DL on docs.nvidia.com/deeplearning, «Driver
-//! Requirements» of each release listed here, read 2026-11-21. The images of a month have one CUDA.
+//! Source: the release notes of Triton, `PyTorch`, `MXNet`, DGL, `SGLang` and CUDA DL on docs.nvidia.com/deeplearning,
+//! «Driver Requirements» of each release listed here, read 2026-11-21. The images of a month have one CUDA.
 
 use super::image::Cuda;
 
+/// Year and month, or a major and a minor version.
+type Pair = (u8, u8);
+
 /// Year and month of a release, and the CUDA of its images; oldest first.
-static RELEASES: &[((u8, u8), (u8, u8))] = &[
+static RELEASES: &[(Pair, Pair)] = &[
     ((20, 6), (11, 0)),
     ((20, 10), (11, 1)),
     ((20, 12), (11, 1)),
@@ -31,7 +34,7 @@ static RELEASES: &[((u8, u8), (u8, u8))] = &[
 pub(super) fn cuda(tag: &str) -> Option<Cuda> {
     let (year, rest) = tag.split_once('.')?;
     let month = rest.split('-').next()?;
-    let asked: (u8, u8) = (year.parse().ok()?, month.parse().ok()?);
+    let asked: Pair = (year.parse().ok()?, month.parse().ok()?);
     let before = RELEASES.iter().rfind(|(release, _)| *release <= asked)?;
     let after = RELEASES.iter().find(|(release, _)| *release >= asked)?;
     let (major, minor) = before.1;

@@ -20,7 +20,7 @@ struct Asked {
 }
 
 impl Demand {
-    /// What a PodSpec asks for, however much of it can be read: what has the wrong shape asks for nothing.
+    /// What a `PodSpec` asks for, however much of it can be read: what has the wrong shape asks for nothing.
     ///
     /// The amounts are what the scheduler counts: containers and sidecars together, or the largest init container with
     /// the sidecars started before it, and the overhead. Source: kubernetes

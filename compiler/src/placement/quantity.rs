@@ -10,7 +10,8 @@ pub(super) fn thousandths(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, suffix) = text.split_at(end.unwrap_or(text.len()));
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let is_number = !(whole.is_empty() && part.is_empty()) && !part.contains('.');
+    let has_digits = !whole.is_empty() || !part.is_empty();
+    let is_number = has_digits && !part.contains('.');
     let part = part.trim_end_matches('0');
     let digits = format!("{whole}{part}");
     let digits = digits.trim_start_matches('0');
@@ -74,4 +75,43 @@ fn round_up(digits: &str, tens: i64, twos: i64) -> u64 {
     value
         .and_then(|value| u64::try_from(value).ok())
         .unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_the_grammar_is_read() {
+        for (text, expected) in [
+            ("4", 4_000),
+            ("0.5", 500),
+            (".5", 500),
+            ("5.", 5_000),
+            ("+2", 2_000),
+            ("500m", 500),
+            ("1n", 1),
+            ("1500u", 2),
+            ("0", 0),
+            ("000", 0),
+            ("1e3", 1_000_000),
+            ("1E3", 1_000_000),
+            ("1.5e-1", 150),
+            ("2k", 2_000_000),
+            ("1.5Gi", 1_610_612_736_000),
+            ("16G", 16_000_000_000_000),
+            ("1E", u64::MAX),
+            ("1e99999", u64::MAX),
+            ("1e-99999", 1),
+            ("0.0000000000000000000000000000000000000001Ki", 1),
+            ("99999999999999999999999999999999999999999999", u64::MAX),
+        ] {
+            assert_eq!(thousandths(text), Some(expected), "{text}");
+        }
+        for wrong in [
+            "", "Gi", "-1", "4 Gi", "4GB", "1.2.3", ".", "e3", "1e", "1K", "1KM", "1ei", "4gi",
+        ] {
+            assert_eq!(thousandths(wrong), None, "{wrong}");
+        }
+    }
 }

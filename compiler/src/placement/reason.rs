@@ -249,6 +249,15 @@ impl fmt::Display for Why {
                 words::counted(*most, "node"),
                 words::counted(*pods, "pod")
             ),
+            _ => self.of_use(f),
+        }
+    }
+}
+
+impl Why {
+    /// What stops a pod that is on its node.
+    fn of_use(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Shares {
                 resource,
                 asked,
@@ -294,6 +303,7 @@ impl fmt::Display for Why {
                     "has the card {card}, which CUDA {cuda} of `{image}` dropped"
                 )
             }
+            _ => Ok(()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! In which order it gets there, and by what.
 
-use super::Object;
+use super::{Identity, Object};
 
 /// Something that is put into the cluster as one: what it needs is there before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,16 @@ pub enum Delivery {
     },
 }
 
+impl Delivery {
+    /// What the objects of the tool are called; the script has none.
+    pub fn identities(&self) -> Vec<Identity> {
+        match self {
+            Self::Script => Vec::new(),
+            Self::Gitops { objects, .. } => objects.iter().map(|it| it.identity.clone()).collect(),
+        }
+    }
+}
+
 /// How a tool is told of the tree.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Guide {
@@ -63,6 +73,8 @@ pub struct Guide {
     pub namespace: String,
     /// The Secret that it reads the repository with.
     pub secret: Option<String>,
+    /// The Secret that it pulls charts from their mirror with.
+    pub chart_secret: Option<String>,
     /// Whether it runs in another cluster.
     pub elsewhere: bool,
 }

@@ -80,9 +80,11 @@ impl Release {
         format!("{}/{}", self.repository, self.chart.name)
     }
 
-    /// The images that it runs.
+    /// The images that it runs, and those that it starts for people.
     pub fn images(&self) -> Vec<String> {
         let images = crate::chart::images::running(self.chart.name, &self.values);
-        images.into_iter().map(|image| image.reference).collect()
+        let images = images.into_iter().map(|image| image.reference);
+        let started = crate::chart::images::started(self.chart.name, &self.values);
+        images.chain(started).collect()
     }
 }

@@ -181,6 +181,13 @@ pub struct Resource {
     pub origin: Origin,
 }
 
+impl Resource {
+    /// Whether others make and change it, and gpuc's scripts only remove it.
+    pub fn is_only_removed(&self) -> bool {
+        self.create.is_empty() && self.fields.is_empty()
+    }
+}
+
 /// What makes another resource together with itself, such as a cluster that is born with its first pool.
 ///
 /// A dry run makes nothing, so it cannot find there what a real run finds; it looks whether this is missing too.

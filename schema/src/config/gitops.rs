@@ -32,6 +32,11 @@ pub struct Flux {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["gitops-credentials"]))]
     pub secret: Option<Spanned<String>>,
+    /// The Secret that Flux pulls charts from `mirror.charts` with, in Flux's namespace and of the type
+    /// `kubernetes.io/dockerconfigjson`. Without it everybody may pull them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["mirror-credentials"]))]
+    pub chart_secret: Option<Spanned<String>>,
     /// The namespace that Flux runs in.
     #[serde(default = "flux_namespace")]
     #[schemars(extend("examples" = ["flux-system"]))]

@@ -167,7 +167,10 @@ pub enum Autoscaler {
     None,
     /// The Kubernetes Cluster Autoscaler, installed in the cluster. On EKS.
     ClusterAutoscaler,
-    /// Karpenter, run in the cluster. On EKS.
+    /// Karpenter, run in the cluster. On EKS. It makes the nodes of pools without a fixed number of them, from none on.
+    ///
+    /// A pool with a fixed number of nodes stays a node group, and one without GPUs must be there for Karpenter to run
+    /// on. A node group that is there of a pool that becomes Karpenter's stays until you delete it.
     Karpenter,
     /// The cloud's own autoscaler of node pools. On GKE and AKS.
     Managed,

@@ -33,7 +33,8 @@ pub enum Exporter {
     /// NVIDIA's dcgm-exporter, by its Helm chart; by the GPU Operator where that installs the driver or the plugin.
     #[default]
     Dcgm,
-    /// gpuc-runtime itself, on pools that have `devicePlugin: gpuc`. It knows everything but how busy a MIG slice is.
+    /// gpuc-runtime itself, on pools that have `devicePlugin: gpuc`. It knows everything but how busy a MIG slice is,
+    /// so that pools whose GPUs are all cut have no `GpuIdle`.
     Gpuc,
 }
 

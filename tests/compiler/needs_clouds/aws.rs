@@ -35,9 +35,17 @@ fn observed() -> Value {
 #[ignore = "needs GPUC_PYTHON with awscli, and jq"]
 fn aws_takes_every_command() {
     let python = needs::path(PYTHON);
-    let observed = observed();
+    let group_or_cluster = observed();
+    let machines = json!(["i-0123456789abcdef0"]);
+    // `deploy` reads its template before it asks anybody.
+    let template = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(template.path(), "Resources: {}\n").unwrap();
     let mut commands = Vec::new();
     for (name, resource) in resources("aws") {
+        let observed = match resource.kind.name {
+            "nodes of Karpenter" => &machines,
+            _ => &group_or_cluster,
+        };
         let made = resource.create.iter().chain(&resource.delete);
         let made = made
             .chain([&resource.observe.command])
@@ -45,8 +53,12 @@ fn aws_takes_every_command() {
         let changed = resource.fields.iter();
         let changed = changed.flat_map(|field| field.update.iter().map(|it| (it, &field.want)));
         for (command, want) in made.chain(changed) {
-            let words = argv(Some(resource.kind), command, &observed, want);
-            let words = words.unwrap_or_else(|| panic!("{name}: jq takes nothing of {command:?}"));
+            let words = argv(Some(resource.kind), command, observed, want);
+            let mut words =
+                words.unwrap_or_else(|| panic!("{name}: jq takes nothing of {command:?}"));
+            if let Some(flag) = words.iter().position(|word| word == "--template-file") {
+                words[flag + 1] = template.path().to_str().unwrap().to_owned();
+            }
             commands.push((name.clone(), words));
         }
     }

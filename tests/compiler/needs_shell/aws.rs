@@ -36,11 +36,25 @@ static HOUSED: Case = Case {
     drift,
 };
 
+/// Pools that Karpenter makes the nodes of.
+static KARPENTER: Case = Case {
+    config: include_str!("aws-karpenter.yaml"),
+    before: "",
+    elsewhere: RICH.elsewhere,
+    settled: &[],
+    drift,
+};
+
 fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     let name = resource.name.as_str();
     match resource.kind.name {
         "EKS cluster" => drift_cluster(&mut state["eks"]["clusters"][name], field),
         "EKS node group" => drift_group(&mut state["eks"]["nodegroups"][name], field),
+        "CloudFormation stack" => {
+            let other = json!([{"Key": "gpuc.dev/template", "Value": "sha256:0"}]);
+            state["eks"]["stacks"][name]["Tags"] = other;
+            field.kind.name == "template"
+        }
         _ => false,
     }
 }
@@ -317,7 +331,7 @@ fn what_others_set_is_left_alone() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_is_mended() {
-    life::every_field_occurs(&[&RICH, &EXISTING, &HOUSED]);
+    life::every_field_occurs(&[&RICH, &EXISTING, &HOUSED, &KARPENTER]);
     life::drift_is_mended(&RICH);
 }
 
@@ -352,6 +366,63 @@ fn accidents_are_survived() {
 fn what_was_made_is_taken_down() {
     life::is_taken_down(&RICH);
     life::is_taken_down(&EXISTING);
+}
+
+/// Machines that Karpenter made are in no node group. They go after nothing makes new ones, and before the cluster.
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn what_karpenter_made_is_taken_down() {
+    let stage = KARPENTER.applied();
+    let mut world = stage.state();
+    let machine = |cluster: &str, pool: &str| {
+        let owner = format!("kubernetes.io/cluster/{cluster}");
+        json!({"state": "running", "tags": {owner: "owned", "karpenter.sh/nodepool": pool}})
+    };
+    world["eks"]["instances"] = json!({
+        "i-1": machine("karp", "infer"), "i-2": machine("karp", "infer"),
+        "i-3": machine("karp", "other"), "i-4": machine("another", "infer"),
+    });
+    stage.set_state(&world);
+    let run = stage.run("teardown.sh", &["--yes", "karp"]).went_well();
+    let changes: Vec<_> = run.mutating().into_iter().collect();
+    let said: Vec<_> = changes
+        .iter()
+        .map(|call| call.words[..3].join(" "))
+        .collect();
+    let expected = [
+        "aws cloudformation delete-stack",
+        "aws ec2 terminate-instances",
+        "eksctl delete nodegroup",
+        "eksctl delete cluster",
+    ];
+    assert_eq!(said, expected, "{}", run.said);
+    let left = &stage.state()["eks"]["instances"];
+    for (name, state) in [
+        ("i-1", "terminated"),
+        ("i-2", "terminated"),
+        ("i-3", "running"),
+        ("i-4", "running"),
+    ] {
+        assert_eq!(left[name]["state"], state, "{name}");
+    }
+    let again = stage.run("teardown.sh", &["--yes", "karp"]);
+    again.went_well().changed_nothing();
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn karpenters_stack_is_made_once_and_drift_is_mended() {
+    let state = life::is_made_once(&KARPENTER);
+    let groups = state["eks"]["nodegroups"].as_object().unwrap();
+    assert_eq!(groups.keys().collect::<Vec<_>>(), ["system"]);
+    let template = &state["eks"]["stacks"]["karpenter-karp"]["_template"];
+    assert_eq!(
+        template["Resources"]["Queue"]["Properties"]["QueueName"],
+        "karpenter-karp"
+    );
+    life::drift_is_mended(&KARPENTER);
+    life::an_outage_is_no_absence(&KARPENTER);
+    hostile::texts(&KARPENTER, None);
 }
 
 #[test]

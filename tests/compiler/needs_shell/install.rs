@@ -187,6 +187,31 @@ fn a_failure_stops_with_the_name_of_its_step() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
+fn what_something_else_made_is_taken_over_only_when_that_is_asked_for() {
+    let text = CHARTS;
+    let releases = Stage::new(text, "true").plan.releases.clone();
+    let foreign = releases
+        .iter()
+        .map(|it| format!("{}/{}", it.namespace, it.name));
+    let foreign = serde_json::json!(foreign.collect::<Vec<_>>());
+    let setup = format!(
+        "standin-state set contexts '{{\"lab\": {{}}}}'; standin-state set foreign '{foreign}'"
+    );
+    let stage = Stage::new(text, &setup);
+    let run = install(&stage, &[]);
+    assert_ne!(run.code, 0);
+    assert!(
+        run.said.contains("invalid ownership metadata"),
+        "{}",
+        run.said
+    );
+    install(&stage, &["--take-ownership"]).went_well();
+    let installed = stage.state()["releases"].as_object().unwrap().len();
+    assert_eq!(installed, releases.len());
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
 fn the_cluster_is_asked_whose_it_is_before_anything_is_brought() {
     let text = include_str!("aws.yaml");
     let stage = Stage::new(text, "standin-state set eks.account 999999999999");

@@ -152,7 +152,8 @@ fn scripts(stage: &Stage) -> BTreeSet<String> {
 pub(crate) fn an_outage_is_no_absence(case: &Case) {
     let stage = case.stage();
     let mut known = BTreeSet::new();
-    for resource in &stage.plan.provisioning.resources {
+    let resources = stage.plan.provisioning.resources.iter();
+    for resource in resources.filter(|it| !it.is_only_removed()) {
         let command = texts(&resource.observe.command);
         let outage = format!("{}:{}", command[0], command[1..].join(" "));
         if !known.insert((resource.script.clone(), outage.clone())) {
@@ -183,7 +184,8 @@ fn text(word: &Word) -> &str {
 /// and no others; what cannot stops the script with its reason.
 pub(crate) fn drift_is_mended(case: &Case) {
     let stage = case.applied();
-    for resource in &stage.plan.provisioning.resources {
+    let resources = stage.plan.provisioning.resources.iter();
+    for resource in resources.filter(|it| !it.is_only_removed()) {
         let script = format!("{}.sh", resource.script);
         let looks = stage.looks(&resource.script);
         let (fixed, free): (Vec<_>, Vec<_>) =

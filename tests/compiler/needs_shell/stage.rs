@@ -178,9 +178,10 @@ impl Stage {
         asked.chain(looked).collect()
     }
 
-    /// The resources of a script.
+    /// The resources that a script makes and changes.
     pub(crate) fn resources(&self, script: &str) -> impl Iterator<Item = &Resource> {
         let resources = self.plan.provisioning.resources.iter();
+        let resources = resources.filter(|resource| !resource.is_only_removed());
         resources.filter(move |resource| resource.script == script)
     }
 

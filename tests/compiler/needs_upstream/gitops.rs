@@ -76,3 +76,31 @@ fn objects_are_what_the_crds_say() {
     });
     assert_none(&wrong.collect::<Vec<_>>());
 }
+
+/// `docs/gitops.md` takes Flux away without removing anything, by suspending all that it was told of.
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn all_that_flux_is_told_of_can_be_suspended() {
+    let crds = Crds::all();
+    let of_flux = |object: &Value| {
+        object["apiVersion"]
+            .as_str()
+            .unwrap()
+            .contains("fluxcd.io/")
+    };
+    let mut seen = 0;
+    for (name, mut object) in objects() {
+        if of_flux(&object) {
+            object["spec"]["suspend"] = json!(true);
+            assert_none(
+                &crds
+                    .wrong(&object)
+                    .iter()
+                    .map(|it| format!("{name}: {it}"))
+                    .collect::<Vec<_>>(),
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "no object is Flux's");
+}

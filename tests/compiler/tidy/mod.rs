@@ -83,7 +83,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "plan", "resolve", "tree",
         ],
     ),
-    ("fleet", &["compile", "diag", "source"]),
+    ("fleet", &["compile", "diag", "plan", "source"]),
     ("lib", &[]),
     // The library's users: they name it `gpuc`.
     ("cli", &[]),
@@ -119,6 +119,7 @@ const NAMES_CLOUDS: &[(&str, &str)] = &[
         "the chart's own name and places",
     ),
     ("chart/images/table.rs", "images' names"),
+    ("chart/karpenter.rs", "the chart's own names and places"),
     ("chart/keys/dead.rs", "charts' own names and places"),
     ("chart/keys/mod.rs", "charts' own names"),
     ("cli/args.rs", "the words of `gpuc init`"),

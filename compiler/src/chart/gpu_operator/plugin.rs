@@ -46,7 +46,11 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
 ///
 /// Sources: NVIDIA/gpu-operator `controllers/object_controls.go`, `applyMIGConfiguration` (without a strategy the
 /// plugin decides by node); NVIDIA/k8s-device-plugin@v0.20.0 (a variable outweighs the file; MPS is refused under
-/// `mixed`).
+/// `mixed`). The chart writes no strategy where the value is empty, and `mig:` with nothing in it (NVIDIA/gpu-operator
+/// `deployments/gpu-operator/templates/clusterpolicy.yaml`); the API server drops what is null where a kind does not
+/// allow it (kubernetes/kubernetes `apiextensions-apiserver/pkg/apiserver/customresource_handler.go`,
+/// `PruneNonNullableNullsWithoutDefaults`), all read 2026-11-21. To leave the value out would be the chart's default,
+/// `single`.
 pub(super) fn strategy(cluster: &Checked<'_>) -> &'static str {
     let strategies: BTreeSet<_> = pools(cluster)
         .map(|pool| match pool.sharing.sure() {

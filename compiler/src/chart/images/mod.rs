@@ -6,7 +6,7 @@ mod table;
 
 use serde_json::{Map, Value};
 
-pub use running::{Image, pinned, running};
+pub use running::{Image, pinned, running, started};
 use table::IMAGES;
 
 /// An image of a chart.

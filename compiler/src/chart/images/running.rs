@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{ChartImage, GLOBAL, Place, images, set};
+use crate::chart::jupyterhub::JUPYTERHUB;
 use crate::chart::keys::{Found, Keys};
 use crate::node::{Node, Scalar};
 use crate::yaml::core_schema::Core;
@@ -30,6 +31,28 @@ pub fn running(chart: &str, values: &Node) -> Vec<Image> {
         reference: reference(image, values, registry.as_deref()),
     })
     .collect()
+}
+
+/// The images that a chart is told by its values to start beside its own: those of the notebooks that people choose
+/// from, each once.
+pub fn started(chart: &str, values: &Node) -> Vec<String> {
+    let mut found = Vec::new();
+    if chart == JUPYTERHUB.name {
+        overridden(values, &mut found);
+    }
+    found
+}
+
+/// What KubeSpawner is told to start in place of the hub's image, by a profile or by an option of one.
+fn overridden(values: &Node, found: &mut Vec<String>) {
+    let told = text(values, "kubespawner_override/image");
+    found.extend(told.filter(|image| !found.contains(image)));
+    for entry in values.entries() {
+        overridden(&entry.value, found);
+    }
+    for item in values.items() {
+        overridden(item, found);
+    }
 }
 
 fn reference(image: &ChartImage, values: &Node, registry: Option<&str>) -> String {
@@ -163,6 +186,20 @@ mod tests {
         assert_eq!(found.len(), 3);
         let off = shown("gpu-operator", json!({"driver": {"enabled": false}}));
         assert!(!off.iter().any(|it| it.contains("/driver:")), "{off:?}");
+    }
+
+    #[test]
+    fn notebooks_are_started_from_the_images_of_their_profiles() {
+        let values = json!({"singleuser": {"profileList": [
+            {"display_name": "a", "kubespawner_override": {"image": "r.example.com/a:1"}},
+            {"display_name": "b", "kubespawner_override": {"image": "r.example.com/a:1", "cpu_limit": 1}},
+            {"display_name": "c", "profile_options": {"image": {"choices": {
+                "d": {"kubespawner_override": {"image": "r.example.com/d:1"}}}}}},
+        ]}});
+        let values = Node::from_json(values);
+        let found = started("jupyterhub", &values);
+        assert_eq!(found, ["r.example.com/a:1", "r.example.com/d:1"]);
+        assert!(started("kueue", &values).is_empty());
     }
 
     /// An image as it runs where nothing is said of it.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use gpuc_schema::Span;
 
 use super::commands::{Target, aws};
-use super::{autoscaler, section, storage};
+use super::{autoscaler, karpenter, section, storage};
 use crate::check::Checked;
 use crate::node::Origin;
 use crate::plan::{Command, Observe, Resource, ResourceKind};
@@ -38,6 +38,7 @@ fn wanted(checked: Checked<'_>) -> BTreeMap<&'static str, Vec<Span>> {
     // What provides volumes asks AWS for them, and so does the autoscaler for nodes.
     let mut identities: Vec<_> = wanted.values().flatten().copied().collect();
     identities.extend(autoscaler::installed(&checked));
+    identities.extend(karpenter::installed(&checked));
     if checked.written.cloud.creates_cluster() {
         identities.push(section(&checked.written).cluster.span);
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::mapping::{Mapping, sequence};
 use super::node_group::{CapacityType, NodeGroup, effect_name, family_name};
 use super::tags::{self, Tags};
-use super::{cluster, cluster_name, local_disks, memory, section};
+use super::{cluster, cluster_name, local_disks, memory, node_group, section};
 use crate::check::Checked;
 use crate::model::Pool;
 use crate::node::{Because, Node, Origin};
@@ -63,11 +63,7 @@ pub(super) fn config(checked: Checked<'_>) -> Node {
             }
         }
     }
-    let pools: Vec<_> = checked
-        .pools
-        .iter()
-        .filter(|pool| !pool.is_existing())
-        .collect();
+    let pools: Vec<_> = node_group::pools(&checked).collect();
     if !pools.is_empty() {
         let groups = pools.iter().map(|pool| node_group(checked, pool)).collect();
         config = config.node("managedNodeGroups", sequence(groups, Origin::Inherited));

@@ -6,6 +6,7 @@ mod cluster;
 mod commands;
 pub mod cpu;
 mod eksctl;
+mod karpenter;
 mod local_disks;
 pub mod machines;
 mod mapping;
@@ -29,11 +30,13 @@ use gpuc_schema::config::{
 use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
+use super::{
+    Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs, labels_of_place,
+};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
-use crate::plan::{Provisioning, ResourceKind};
+use crate::plan::{Object, Provisioning, ResourceKind};
 
 /// Amazon EKS.
 pub static AWS: Eks = Eks;
@@ -75,6 +78,8 @@ static FACTS: Facts = Facts {
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),
+        ("karpenter.sh/", "Karpenter sets these labels itself"),
+        ("karpenter.k8s.aws/", "Karpenter sets these labels itself"),
         INSTANCE_TYPE,
     ],
     drivers: &[
@@ -106,6 +111,8 @@ static RESOURCES: &[&ResourceKind] = &[
     &pool::KIND,
     &addons::KIND,
     &autoscaler::IDENTITY,
+    &karpenter::LEFT,
+    &karpenter::STACK,
 ];
 
 /// What pods ask for to get a node's interfaces for EFA.
@@ -168,6 +175,12 @@ impl Cloud for Eks {
         &[EFA]
     }
 
+    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
+        let zones = pool.written.zones.iter().map(|zone| zone.value.clone());
+        let region = section(config).region.value.clone();
+        labels_of_place(zones, region)
+    }
+
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
         Err(NoRdma {
             why: "EC2 has no network cards of NVIDIA's: its own are reached by EFA".to_owned(),
@@ -206,6 +219,14 @@ impl Cloud for Eks {
 
     fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
         autoscaler::values(cluster)
+    }
+
+    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        karpenter::values(cluster)
+    }
+
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        karpenter::objects(cluster)
     }
 
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {

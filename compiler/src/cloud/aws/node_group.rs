@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use gpuc_schema::config::{Autoscaler, Capacity, OsFamily, Placement, TaintEffect};
 use gpuc_schema::{Span, Spanned};
 
-use super::cpu;
 use super::machines::{self, Ec2Instance};
+use super::{cpu, karpenter};
 use crate::cloud::machine::CpuArchitecture;
 use crate::model::{Cluster, MachineType, NodeRange, Pool, PoolTaint};
 
@@ -198,6 +198,12 @@ impl<'c> NodeGroup<'c> {
     pub(super) fn is_autoscaled(&self) -> bool {
         self.cluster.autoscaler.value == Autoscaler::ClusterAutoscaler
     }
+}
+
+/// The pools that are managed node groups: neither made by hand nor Karpenter's.
+pub(super) fn pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
+    let made = cluster.pools.iter().filter(|pool| !pool.is_existing());
+    made.filter(|pool| !karpenter::makes(cluster, pool))
 }
 
 /// As eksctl names a family of images.

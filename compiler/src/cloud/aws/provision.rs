@@ -3,7 +3,7 @@
 use gpuc_schema::config::AwsCluster;
 
 use super::commands::{Target, aws};
-use super::{addons, autoscaler, cluster, eksctl, pool, section};
+use super::{addons, autoscaler, cluster, eksctl, karpenter, node_group, pool, section};
 use crate::check::Checked;
 use crate::node::Origin;
 use crate::plan::{Contents, Credentials, File, IdentityCheck, Provisioning};
@@ -12,12 +12,13 @@ use crate::plan::{Contents, Credentials, File, IdentityCheck, Provisioning};
 pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     let section = section(&checked.written);
     let target = Target::cluster(&checked);
-    let made = checked.pools.iter().filter(|pool| !pool.is_existing());
+    let made = node_group::pools(&checked);
     let resources: Vec<_> = cluster::resource(checked)
         .into_iter()
         .chain(made.map(|it| pool::resource(checked, it)))
         .chain(addons::resources(checked))
         .chain(autoscaler::identity(checked))
+        .chain(karpenter::resources(&checked))
         .collect();
     let file = File {
         path: eksctl::PATH.to_owned(),
@@ -38,7 +39,8 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
         files: if resources.is_empty() {
             Vec::new()
         } else {
-            vec![file]
+            let karpenter = karpenter::file(&checked);
+            std::iter::once(file).chain(karpenter).collect()
         },
         resources,
         credentials: Credentials::Fetch(

@@ -26,6 +26,8 @@ pub(super) const RESERVED: &[&str] = &[
     "eksctl.io/",
     "k8s.io/cluster-autoscaler/",
     "kubernetes.io/cluster/",
+    "karpenter.sh/",
+    "karpenter.k8s.aws/",
 ];
 
 /// The tag with which eksctl names what it makes.

@@ -23,7 +23,7 @@ use gpuc_schema::config::{
 use super::machine::Machine;
 use super::{
     ARCHITECTURE, Cloud, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    OPERATING_SYSTEM, Repairs,
+    OPERATING_SYSTEM, OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Label, MachineType, Pool, PoolTaint, SetBy};
@@ -149,6 +149,23 @@ impl Cloud for Azure {
 
     /// Sizes without GPUs have `InfiniBand` where their series is one for high-performance computing, whose names begin
     /// with H (MicrosoftDocs/azure-compute-docs `articles/virtual-machines/overview-hb-hc.md`; general knowledge).
+    /// The controller writes zones with their location before them: `eastus2-1`.
+    ///
+    /// Source: learn.microsoft.com/azure/aks/availability-zones, on verifying the distribution of nodes (from memory).
+    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
+        let location = section(config).location.to_ascii_lowercase();
+        let zones = pool.written.zones.iter();
+        let zones = zones.map(|zone| format!("{location}-{}", zone.value));
+        let mut labels = labels_of_place(zones, location.clone());
+        if !pool.is_existing() {
+            labels.push(OwnLabel {
+                key: "kubernetes.azure.com/agentpool",
+                values: vec![pool.name.value.clone()],
+            });
+        }
+        labels
+    }
+
     fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma> {
         if matches!(rdma, Rdma::Roce(_)) {
             return Err(NoRdma {

@@ -34,7 +34,9 @@ use gpuc_schema::gpu::GpuModel;
 
 use super::machine::Machine;
 use super::storage::VolumeType;
-use super::{Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, Repairs};
+use super::{
+    Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs, labels_of_place,
+};
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Pool, PoolTaint};
 use crate::node::Origin;
@@ -182,6 +184,20 @@ impl Cloud for Gke {
                 "NVIDIA/k8s-dra-driver-gpu@22407113 demo/clusters/gke/create-cluster.sh",
             ),
         }]
+    }
+
+    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
+        let gcp = section(config);
+        let zones = place::zones(gcp, pool).into_iter().map(str::to_owned);
+        let region = names::region_of_zone(&gcp.location).unwrap_or(&gcp.location);
+        let mut labels = labels_of_place(zones, region.to_owned());
+        if !pool.is_existing() {
+            labels.push(OwnLabel {
+                key: "cloud.google.com/gke-nodepool",
+                values: vec![pool.name.value.clone()],
+            });
+        }
+        labels
     }
 
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {

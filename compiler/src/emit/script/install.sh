@@ -1,13 +1,16 @@
 usage="Brings to the cluster what runs in it: manifests and charts, each after what it needs.
-usage: ${0##*/} [--dry-run] [--context NAME] [--timeout DURATION]
+usage: ${0##*/} [--dry-run] [--context NAME] [--timeout DURATION] [--take-ownership]
   --dry-run           shows what would be run, and changes nothing
   --context NAME      a context of your kubeconfig, instead of one that is fetched for this run
-  --timeout DURATION  how long a chart may take until all of it is ready (15m)"
+  --timeout DURATION  how long a chart may take until all of it is ready (15m)
+  --take-ownership    lets charts take over what something else than Helm made of them, such as Argo CD"
 context=
+take_ownership=
 timeout=15m
 while [ $# -gt 0 ]; do
   case $1 in
     --dry-run) dry_run=yes ;;
+    --take-ownership) take_ownership=yes ;;
     --context | --timeout)
       [ $# -gt 1 ] || die "$1 needs a value"
       case $1 in
@@ -53,7 +56,8 @@ release() {
   shift 4
   begin "$name"
   run helm ${context:+--kube-context "$context"} upgrade --install "$name" "$@" --version "$version" \
-    --namespace "$namespace" --values "$here/$values" --wait --timeout "$timeout"
+    --namespace "$namespace" --values "$here/$values" --wait --timeout "$timeout" \
+    ${take_ownership:+--take-ownership}
   step=
 }
 

@@ -9,10 +9,12 @@ use crate::emit::name;
 use crate::plan::{Change, ComesWith, Command, Field, Provisioning, Resource, ResourceKind, Word};
 use crate::shell::quote;
 
-/// The scripts by name, in the order they are first named.
+/// The scripts by name, in the order they are first named. What others make and change has none: there is only
+/// something to remove.
 pub(super) fn scripts(provisioning: &Provisioning, header: &Header) -> Vec<(String, String)> {
     let mut scripts: Vec<(String, Vec<&Resource>)> = Vec::new();
-    for resource in &provisioning.resources {
+    let resources = provisioning.resources.iter();
+    for resource in resources.filter(|resource| !resource.is_only_removed()) {
         let name = name::part(&resource.script);
         match scripts.iter_mut().find(|(known, _)| *known == name) {
             Some((_, resources)) => resources.push(resource),

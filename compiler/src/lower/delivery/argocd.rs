@@ -9,6 +9,7 @@ use gpuc_schema::config::Argocd;
 use serde_json::{Value as Json, json};
 
 use super::{Goods, Place, annotate, as_text, has_null, put};
+use crate::chart::KUBE_SYSTEM;
 use crate::node::{Node, Origin};
 use crate::plan::{Delivery, Object, Release, Step, What};
 
@@ -45,7 +46,7 @@ pub(super) fn delivery(cluster: &str, argocd: &Argocd, goods: &Goods<'_>) -> Del
         tool: "Argo CD",
         folder: FOLDER,
         objects,
-        guide: place.guide(None, argocd.cluster.is_some()),
+        guide: place.guide([None; 2], argocd.cluster.is_some()),
     }
 }
 
@@ -111,9 +112,12 @@ fn project(place: &Place<'_>, argocd: &Argocd, goods: &Goods<'_>) -> Object {
     let kinds = if goods.releases.is_empty() {
         cluster_kinds(goods.objects)
     } else {
-        // Charts put roles and services into Kubernetes' own namespaces, and which kinds of objects they make changes
-        // from version to version. Most make cluster roles, and who may make those may make anything.
-        namespaces.insert("kube-*");
+        // Charts put services and role bindings there: kube-prometheus-stack those by which the parts of the control
+        // plane are scraped (from memory), kueue the one by which its own API knows who asks
+        // (kubernetes-sigs/kueue `charts/kueue/templates/visibility/role_binding.yaml`, read 2026-11-21). Into
+        // Kubernetes' other namespaces they put nothing. Which kinds of objects they make changes from version to
+        // version; most make cluster roles, and who may make those may make anything.
+        namespaces.insert(KUBE_SYSTEM);
         vec![json!({"group": "*", "kind": "*"})]
     };
     let destinations = namespaces.iter();

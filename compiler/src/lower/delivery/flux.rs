@@ -42,12 +42,12 @@ pub(super) fn delivery(cluster: &str, flux: &Flux, goods: &Goods<'_>) -> Deliver
     let mut objects = vec![repository(&place, flux), root(&place)];
     objects.extend(goods.steps.iter().map(|step| step_object(&place, step)));
     let releases = goods.releases.iter();
-    objects.extend(releases.flat_map(|release| release_objects(&place, release)));
+    objects.extend(releases.flat_map(|release| release_objects(&place, flux, release)));
     Delivery::Gitops {
         tool: "Flux",
         folder: FOLDER,
         objects,
-        guide: place.guide(flux.secret.as_ref(), false),
+        guide: place.guide([flux.secret.as_ref(), flux.chart_secret.as_ref()], false),
     }
 }
 
@@ -110,11 +110,11 @@ fn step_object(place: &Place<'_>, step: &Step) -> Object {
 
 /// A HelmRelease, where its chart comes from, and its values where they cannot stand in it. One that brings kinds stays
 /// when it leaves the tree: with the kinds would go everybody's objects of them.
-fn release_objects(place: &Place<'_>, release: &Release) -> Vec<Object> {
+fn release_objects(place: &Place<'_>, flux: &Flux, release: &Release) -> Vec<Object> {
     let name = place.name(&release.name);
     let values = has_null(&release.values).then(|| values(place, release, &name));
     let mut objects = vec![
-        source(place, release, &name),
+        source(place, flux, release, &name),
         helm_release(place, release, &name, values.as_ref()),
     ];
     objects.extend(values);
@@ -147,7 +147,8 @@ fn values(place: &Place<'_>, release: &Release, name: &str) -> Object {
 
 const VALUES_KEY: &str = "values.json";
 
-fn source(place: &Place<'_>, release: &Release, name: &str) -> Object {
+/// Where a chart comes from. A Secret is for the mirror alone: charts that others publish need none.
+fn source(place: &Place<'_>, flux: &Flux, release: &Release, name: &str) -> Object {
     let chart = release.chart;
     if !release.is_oci() {
         let spec = json!({"interval": INTERVAL, "url": release.repository});
@@ -157,6 +158,7 @@ fn source(place: &Place<'_>, release: &Release, name: &str) -> Object {
         "interval": INTERVAL,
         "url": release.oci_url(),
         "ref": {"tag": chart.version},
+        "secretRef": flux.chart_secret.as_ref().map(|name| json!({"name": name.value})),
         "layerSelector": {
             "mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip",
             "operation": "copy",

@@ -37,24 +37,24 @@ pub(super) fn delivery(cluster: &Checked<'_>, goods: &Goods<'_>) -> Delivery {
     }
 }
 
-/// Writes on objects what the tool that brings them must not do with them. A namespace has the words of every tool:
-/// where one takes over from another, the other is removed after it has seen the tree of its successor.
+/// Writes on objects what a tool that brings them must not do with them. A namespace has the words of every tool,
+/// whatever brings it: where one tool, or the script, takes over from another, the other is removed after it has seen
+/// the tree of its successor.
 pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
-    let Some(gitops) = &cluster.written.gitops else {
-        return;
-    };
+    let gitops = cluster.written.gitops.as_ref();
+    let tool = gitops.map(|it| &it.value);
     for object in objects {
         let is_namespace = object.identity.kind == "Namespace";
         let mut protections = Vec::new();
-        if is_namespace || matches!(gitops.value, Gitops::Flux(_)) {
+        if is_namespace || matches!(tool, Some(Gitops::Flux(_))) {
             protections.extend(flux::protections(object));
         }
-        if is_namespace || matches!(gitops.value, Gitops::Argocd(_)) {
+        if is_namespace || matches!(tool, Some(Gitops::Argocd(_))) {
             protections.extend(argocd::protections(object));
         }
         let origin = || {
             let why = "what brings the object to the cluster must not remove or change it";
-            Origin::rule([gitops.span], why)
+            Origin::rule(gitops.map(|it| it.span), why)
         };
         for (key, value) in protections {
             annotate(object, key, Node::typed(&value, origin()));
@@ -128,13 +128,18 @@ impl Place<'_> {
         Object::new(folder, &object, Origin::rule(self.inputs(), why))
     }
 
-    fn guide(&self, secret: Option<&Spanned<String>>, elsewhere: bool) -> Guide {
+    fn guide(
+        &self,
+        [secret, chart_secret]: [Option<&Spanned<String>>; 2],
+        elsewhere: bool,
+    ) -> Guide {
         Guide {
             repository: self.repository.value.clone(),
             branch: self.branch.value.clone(),
             path: self.folder(""),
             namespace: self.namespace.value.clone(),
             secret: secret.map(|it| it.value.clone()),
+            chart_secret: chart_secret.map(|it| it.value.clone()),
             elsewhere,
         }
     }

@@ -192,6 +192,7 @@ fn flux() -> Flux {
         branch: written("main"),
         path: written("clusters/ml"),
         secret: None,
+        chart_secret: Some(written("mirror-credentials")),
         namespace: written("flux-system"),
     }
 }
@@ -275,7 +276,10 @@ proptest! {
             prop_assert_eq!(of_flux["spec"]["chartRef"].is_object(), is_oci);
             prop_assert_eq!(of_flux["spec"]["chart"].is_object(), !is_oci);
             let kind = if is_oci { "OCIRepository" } else { "HelmRepository" };
-            let source = &flux[&(kind.to_owned(), name.clone())]["spec"]["url"];
+            let source = &flux[&(kind.to_owned(), name.clone())]["spec"];
+            let secret = source["secretRef"]["name"].as_str();
+            prop_assert_eq!(secret, is_oci.then_some("mirror-credentials"));
+            let source = &source["url"];
             let url = release.chart.repository.to_owned();
             let url = if is_oci { url + "/" + release.chart.name } else { url };
             prop_assert_eq!(source, &url);

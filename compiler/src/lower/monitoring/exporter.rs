@@ -59,6 +59,15 @@ pub(crate) fn runtime_measures(cluster: &Cluster, pool: &Pool) -> bool {
     matches!(measures(cluster, pool), None | Some(Measures::Runtime))
 }
 
+/// Whether anybody tells how busy a pool's GPUs are. NVML has no utilization of slices, nor of GPUs in MIG mode; DCGM's
+/// profiling counters have it.
+///
+/// Source: <https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html>, `nvmlDeviceGetUtilizationRates`:
+/// not supported while a device is in MIG mode (from memory).
+pub(super) fn tells_utilization(pool: &Pool, measures: Measures) -> bool {
+    measures != Measures::Runtime || !pool.sharing.sure().cuts_every_gpu()
+}
+
 /// What dcgm-exporter has to export for the rules of these pools.
 pub(crate) fn dcgm_metrics<'p>(
     cluster: &Checked<'_>,

@@ -2,7 +2,7 @@
 
 use gpuc_schema::config::DevicePlugin;
 
-use super::exporter::Measures;
+use super::exporter::{Measures, tells_utilization};
 use super::expression::{Expression, any_of, resource_label};
 use super::metrics::{self, Metric};
 use super::series::{self, Series};
@@ -22,7 +22,9 @@ pub(super) fn recordings(pool: &Pool, measures: Measures) -> Vec<Recording> {
     // Kubernetes counts nothing on nodes whose GPUs are claimed.
     let counted = !pool.offers.sure().is_empty();
     let every = series::SERIES.iter();
+    let busy = tells_utilization(pool, measures);
     every
+        .filter(|series| busy || !std::ptr::eq(**series, &raw const series::UTILIZATION_RATIO))
         .filter(|series| counted || !series::COUNTED.iter().any(|it| std::ptr::eq(*it, **series)))
         .map(|series| Recording {
             series,

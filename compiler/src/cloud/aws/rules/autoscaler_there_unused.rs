@@ -22,7 +22,8 @@ cluster.
 ### Why it matters
 
 `hasAutoscaler` only keeps gpuc from installing a second one. Without the first, pools get none
-of the tags and labels by which an autoscaler knows their nodes.
+of the tags and labels by which an autoscaler knows their nodes. gpuc has nothing yet for a
+Karpenter that is there: it would have to know that one's instance profile.
 
 ### What to do
 

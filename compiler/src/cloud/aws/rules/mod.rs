@@ -11,6 +11,12 @@ mod efa_several_zones;
 mod efa_unavailable;
 mod fractional_gpu_uncounted;
 mod gpu_unseen_by_eksctl;
+mod karpenter_counts_whole_gpus;
+mod karpenter_image_unavailable;
+mod karpenter_keeps_no_nodes;
+mod karpenter_misses_gpus;
+mod karpenter_runs_nowhere;
+mod karpenter_setting_unavailable;
 mod key_too_long_for_eks;
 mod label_prefix_reserved;
 mod max_pods_above_addresses;
@@ -36,7 +42,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{AwsCluster, AwsExistingVpc, AwsVpc};
 
 use super::machines::{self, Ec2Instance};
-use super::{cluster_name, names, node_group, section, tags};
+use super::{cluster_name, karpenter, names, node_group, section, tags};
 use crate::check::Rule;
 use crate::model::{Cluster, MachineType, Pool};
 
@@ -72,6 +78,12 @@ pub(super) static RULES: &[&Rule] = &[
     &stack_name_too_long::RULE,
     &driver_image_not_run::RULE,
     &autoscaler_there_unused::RULE,
+    &karpenter_keeps_no_nodes::RULE,
+    &karpenter_runs_nowhere::RULE,
+    &karpenter_image_unavailable::RULE,
+    &karpenter_setting_unavailable::RULE,
+    &karpenter_misses_gpus::RULE,
+    &karpenter_counts_whole_gpus::RULE,
 ];
 
 /// The pools that gpuc's scripts make.

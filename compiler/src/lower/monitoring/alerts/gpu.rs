@@ -3,6 +3,7 @@
 use gpuc_schema::config::{AlertName, DevicePlugin};
 use gpuc_schema::gpu::GpuArchitecture;
 
+use super::super::exporter::tells_utilization;
 use super::super::expression::Expression;
 use super::super::metrics::{self, Metric};
 use super::super::recording::of_pool;
@@ -29,7 +30,10 @@ pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
     if has_row_remapper(watched) {
         alerts.extend([rows_remapped(watched), row_remap_failed(watched)]);
     }
-    alerts.extend([pcie_replays(watched), idle(watched)]);
+    alerts.push(pcie_replays(watched));
+    if tells_utilization(watched.pool, watched.measures) {
+        alerts.push(idle(watched));
+    }
     alerts
 }
 

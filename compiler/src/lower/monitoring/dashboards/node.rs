@@ -46,7 +46,7 @@ fn work() -> Row {
         panels: vec![
             lines(
                 "Busy",
-                "Of each GPU or slice.",
+                "Of each GPU or slice. gpuc-runtime does not know it of slices.",
                 Unit::Ratio,
                 &series::UTILIZATION_RATIO,
             ),

@@ -51,7 +51,7 @@ fn now() -> Row {
             panel(
                 PanelKind::BarGauge,
                 "Asked for",
-                "Of what the pool's nodes offer.",
+                "Of what the pool's nodes offer. Claimed GPUs are not counted.",
                 Unit::Ratio,
                 (
                     asked.with(
@@ -64,7 +64,7 @@ fn now() -> Row {
             panel(
                 PanelKind::Gauge,
                 "Busy",
-                "The mean over all GPUs and slices.",
+                "The mean over all GPUs and slices. gpuc-runtime does not know it of slices.",
                 Unit::Ratio,
                 (busy, ""),
             ),
@@ -91,7 +91,7 @@ fn nodes() -> Row {
             panel(
                 lines,
                 "Busy",
-                "The mean over a node's GPUs and slices.",
+                "The mean over a node's GPUs and slices. gpuc-runtime does not know it of slices.",
                 Unit::Ratio,
                 (busy, "{{node}}"),
             ),
@@ -129,7 +129,7 @@ fn trouble() -> Row {
             panel(
                 PanelKind::StateTimeline,
                 "Offered",
-                "How many of each resource a node offers. Fewer than it has: some are ill.",
+                "How many of each resource a node offers. Fewer than it has: some are ill. Claimed GPUs are not counted.",
                 Unit::Count,
                 (offered, "{{node}} {{resource}}"),
             ),

@@ -1,15 +1,12 @@
-//! Rules that span clusters. A single file is a fleet of one.
+//! Two clusters have one name.
 
 use std::collections::BTreeMap;
 
 use crate::compile::Compilation;
 use crate::diag::{Code, Report, Severity};
 
-/// Every code of these rules, by id.
-pub static CODES: &[&Code] = &[&CLUSTER_NAME_TAKEN];
-
 /// Two clusters have one name.
-pub static CLUSTER_NAME_TAKEN: Code = Code {
+pub static CODE: Code = Code {
     id: "GPUC2901",
     name: "cluster-name-taken",
     severity: Severity::Error,
@@ -56,8 +53,7 @@ nodePools: [{name: cpu, hosts: [node-1], nodes: {count: 1}}]
 "#,
 };
 
-/// Looks at all clusters of a run together.
-pub fn check(compilations: &[Compilation], report: &mut Report) {
+pub(super) fn check(compilations: &[Compilation], report: &mut Report) {
     let mut first = BTreeMap::new();
     for compilation in compilations {
         let Some(config) = &compilation.config else {
@@ -70,7 +66,7 @@ pub fn check(compilations: &[Compilation], report: &mut Report) {
         if let Some(before) = first.insert(name.value.clone(), name.span) {
             report
                 .draft(
-                    &CLUSTER_NAME_TAKEN,
+                    &CODE,
                     name.span,
                     format!("two clusters are called `{name}`"),
                 )

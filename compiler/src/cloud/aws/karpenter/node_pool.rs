@@ -1,0 +1,241 @@
+//! When Karpenter makes a node of a pool, what it is called, and when it goes again.
+//!
+//! Shape: `NodePool` of aws/karpenter-provider-aws@v1.14.1 `pkg/apis/crds`, 2026-08-20; what each field does:
+//! website/content/en/v1.14/concepts/nodepools.md and disruption.md there, read 2026-11-21.
+
+use gpuc_schema::config::Capacity;
+use serde_json::{Map, Value, json};
+
+use super::super::node_group::{NodeGroup, effect_name};
+use super::COMPONENT;
+use crate::check::Checked;
+use crate::model::{Pool, PoolTaint, SetBy};
+use crate::node::Origin;
+use crate::plan::Object;
+
+/// How long nothing may run on a node before it goes.
+const IDLE: &str = "10m";
+
+/// The `NodePool` of a pool.
+pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
+    let group = NodeGroup::new(checked, pool);
+    let unavailable = group.max_unavailable();
+    let labels: Map<_, _> = pool
+        .labels
+        .iter()
+        .map(|label| (label.key.clone(), json!(label.value)))
+        .collect();
+    let mut template = json!({
+        "nodeClassRef": {
+            "group": "karpenter.k8s.aws",
+            "kind": "EC2NodeClass",
+            "name": pool.name.value,
+        },
+        "requirements": requirements(&group),
+    });
+    let lasting = pool.taints.iter();
+    let lasting: Vec<_> = lasting
+        .filter(|taint| taint.set_by == SetBy::Gpuc)
+        .map(taint)
+        .collect();
+    if !lasting.is_empty() {
+        template["taints"] = json!(lasting);
+    }
+    if let Some(startup) = &pool.startup_taint {
+        template["startupTaints"] = json!([taint(startup)]);
+    }
+    let has_gpus = pool.has_gpus();
+    if has_gpus {
+        // A job that runs for weeks must not be ended because of its node's age; and without a limit to draining
+        // nothing ends a pod that asks not to be disturbed.
+        template["expireAfter"] = json!("Never");
+    } else {
+        template["expireAfter"] = json!("720h");
+        template["terminationGracePeriod"] = json!("24h");
+    }
+    // What runs on GPUs is not moved to save machines.
+    let policy = if has_gpus {
+        "WhenEmpty"
+    } else {
+        "WhenEmptyOrUnderutilized"
+    };
+    let object = json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": pool.name.value},
+        "spec": {
+            "template": {"metadata": {"labels": labels}, "spec": template},
+            "disruption": {
+                "consolidationPolicy": policy,
+                "consolidateAfter": IDLE,
+                // Empty nodes may go all at once.
+                "budgets": [{
+                    "nodes": unavailable.to_string(),
+                    "reasons": ["Drifted", "Underutilized"],
+                }],
+            },
+            // Nodes, and not GPUs: a node that shares its GPUs has more of them than machines have.
+            "limits": {"nodes": group.nodes.max.to_string()},
+        },
+    });
+    let mut inputs = crate::lower::inputs::placement(pool);
+    inputs.extend(pool.labels.iter().flat_map(|label| label.origin.inputs()));
+    inputs.extend(group.place_spans());
+    inputs.extend([
+        checked.autoscaler.span,
+        group.machine.span,
+        group.nodes.max_span,
+        pool.written.capacity.span,
+        unavailable.span,
+    ]);
+    inputs.extend(pool.startup_taint.iter().map(|taint| taint.span));
+    let why = "Karpenter makes the nodes of a pool without a fixed number of them";
+    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+}
+
+fn requirements(group: &NodeGroup<'_>) -> Vec<Value> {
+    let one_of = |key: &str, values: Value| json!({"key": key, "operator": "In", "values": values});
+    let capacity = match &group.pool.written.capacity.value {
+        Capacity::OnDemand => "on-demand",
+        Capacity::Spot(_) => "spot",
+        // Karpenter calls both so, and takes none but reserved machines then.
+        Capacity::Reservation(_) | Capacity::CapacityBlock(_) => "reserved",
+    };
+    let mut requirements = vec![
+        one_of(
+            "node.kubernetes.io/instance-type",
+            json!([group.machine.value]),
+        ),
+        one_of("karpenter.sh/capacity-type", json!([capacity])),
+    ];
+    let zones = group.zones();
+    if !zones.is_empty() {
+        requirements.push(one_of("topology.kubernetes.io/zone", json!(zones)));
+    }
+    requirements
+}
+
+fn taint(taint: &PoolTaint) -> Value {
+    let mut made = json!({"key": taint.key, "effect": effect_name(taint.effect)});
+    if !taint.value.is_empty() {
+        made["value"] = json!(taint.value);
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::super::testing::{HEAD, cluster};
+    use crate::check::check;
+    use crate::diag::Report;
+
+    /// What becomes of a pool, beside one on which Karpenter runs.
+    fn objects(pool: &str) -> [Value; 2] {
+        let yaml = format!(
+            "{HEAD}autoscaler: karpenter\nallow: [karpenter-counts-whole-gpus]\n\
+             nodePools: [{{name: system, machine: m7i.large, nodes: {{count: 2}}}}, {{name: a, {pool}}}]"
+        );
+        let (cluster, found) = cluster(&yaml);
+        let mut report = Report::default();
+        let Some(checked) = check(&cluster, &mut report) else {
+            panic!("{:#?}", found.diagnostics());
+        };
+        let made = cluster.cloud.objects(&checked);
+        let made = made
+            .iter()
+            .map(|object| serde_json::to_value(&object.node).expect("JSON"));
+        let made: Vec<_> = made.collect();
+        made.try_into().expect("two objects for a pool")
+    }
+
+    fn requirement<'v>(pool: &'v Value, key: &str) -> &'v Value {
+        let all = pool["spec"]["template"]["spec"]["requirements"].as_array();
+        let mut all = all.into_iter().flatten();
+        all.find(|it| it["key"] == key)
+            .map_or(&Value::Null, |it| &it["values"])
+    }
+
+    #[test]
+    fn reserved_machines_are_taken_and_no_others() {
+        for (capacity, kind, reservation) in [
+            ("onDemand", "on-demand", Value::Null),
+            ("{spot: {}}", "spot", Value::Null),
+            (
+                "{reservation: {id: cr-0123456789abcdef0, count: 4}}",
+                "reserved",
+                json!([{"id": "cr-0123456789abcdef0"}]),
+            ),
+            (
+                "{capacityBlock: {id: cr-0123456789abcdef0, count: 4}}",
+                "reserved",
+                json!([{"id": "cr-0123456789abcdef0"}]),
+            ),
+        ] {
+            let [class, pool] = objects(&format!(
+                "machine: p4d.24xlarge, zones: [us-east-1a], nodes: {{min: 0, max: 4}}, capacity: {capacity}"
+            ));
+            assert_eq!(
+                requirement(&pool, "karpenter.sh/capacity-type"),
+                &json!([kind])
+            );
+            assert_eq!(
+                requirement(&pool, "topology.kubernetes.io/zone"),
+                &json!(["us-east-1a"])
+            );
+            assert_eq!(
+                class["spec"]["capacityReservationSelectorTerms"], reservation,
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn gpus_are_not_taken_from_what_runs() {
+        let [_, gpus] =
+            objects("machine: g6.xlarge, nodes: {min: 0, max: 4}, upgrade: {maxUnavailable: 3}");
+        let spec = &gpus["spec"];
+        assert_eq!(spec["disruption"]["consolidationPolicy"], "WhenEmpty");
+        assert_eq!(spec["disruption"]["budgets"][0]["nodes"], "3");
+        assert_eq!(spec["template"]["spec"]["expireAfter"], "Never");
+        assert_eq!(spec["limits"], json!({"nodes": "4"}));
+        let [_, cpus] = objects("machine: m7i.large, nodes: {min: 0, max: 9}");
+        let spec = &cpus["spec"];
+        assert_eq!(
+            spec["disruption"]["consolidationPolicy"],
+            "WhenEmptyOrUnderutilized"
+        );
+        assert_eq!(spec["template"]["spec"]["expireAfter"], "720h");
+    }
+
+    #[test]
+    fn a_node_whose_gpus_are_cut_later_says_so() {
+        let [_, pool] = objects(
+            "machine: p4d.24xlarge, nodes: {min: 0, max: 4}, taints: [{key: a, effect: NoExecute}], \
+             sharing: {mig: {strategy: single, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}",
+        );
+        let spec = &pool["spec"]["template"]["spec"];
+        assert_eq!(spec["taints"], json!([{"key": "a", "effect": "NoExecute"}]));
+        let startup = &spec["startupTaints"][0];
+        assert_eq!(
+            startup["key"],
+            "startup-taint.cluster-autoscaler.kubernetes.io/gpuc"
+        );
+    }
+
+    #[test]
+    fn local_disks_and_the_systems_own_disk() {
+        let [class, _] = objects(
+            "machine: g6.xlarge, nodes: {min: 0, max: 4}, localDisks: scratch, maxPods: 40",
+        );
+        assert_eq!(class["spec"]["instanceStorePolicy"], "RAID0");
+        assert_eq!(class["spec"]["kubelet"], json!({"maxPods": 40}));
+        let [class, _] = objects(
+            "machine: g6.xlarge, nodes: {min: 0, max: 4}, os: {family: Bottlerocket}, diskGiB: 300",
+        );
+        let disks = &class["spec"]["blockDeviceMappings"];
+        assert_eq!(disks[0]["ebs"]["volumeSize"], "4Gi");
+        assert_eq!(disks[1]["ebs"]["volumeSize"], "300Gi");
+    }
+}

@@ -1,0 +1,94 @@
+//! Clusters that one tool brings to a cluster, or that lie in one repository.
+
+use crate::support::compile_text;
+
+/// A cluster of this name, with this `gitops`.
+fn cluster(name: &str, gitops: &str) -> String {
+    format!(
+        "apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {{name: {name}}}
+kubernetes: {{version: '1.34'}}
+cloud: {{onPrem: {{context: a}}}}
+stack: {{runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}
+nodePools: [{{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}]
+charts: {{kueue: {{}}}}
+gitops: {gitops}
+"
+    )
+}
+
+/// What is found of this code among clusters.
+fn found(code: &str, clusters: &[String]) -> Vec<String> {
+    let outcome = compile_text(&clusters.join("---\n"));
+    let of_code = outcome.findings.iter().filter(|it| it.code.id == code);
+    of_code.map(|it| it.message.clone()).collect()
+}
+
+fn argocd(name: &str, more: &str) -> String {
+    let repository = "https://git.example.com/a.git";
+    let gitops = format!(
+        "{{argocd: {{repository: '{repository}', branch: main, path: clusters/{name}{more}}}}}"
+    );
+    cluster(name, &gitops)
+}
+
+#[test]
+fn names_in_one_argo_cd_are_told_apart() {
+    let found = |clusters: &[String]| found("GPUC2902", clusters);
+    let elsewhere = ", cluster: x";
+    let kueue = "the Application `ml-kueue` would stand for two clusters in one Argo CD";
+    // The cluster that Argo CD runs in, and another one that it brings things to.
+    for (hub, other) in [("", elsewhere), (elsewhere, ""), (elsewhere, elsewhere)] {
+        let of = |one: &str, another: &str| found(&[argocd(one, hub), argocd(another, other)]);
+        assert_eq!(of("ml", "ml-kueue").len(), 1);
+        assert_eq!(of("ml-kueue", "ml").len(), 1);
+        assert!(of("ml", "lm").is_empty());
+        // Its root is not called `ml-kueue-root`, so that these are no pair.
+        assert!(of("ml", "ml-other").is_empty());
+    }
+    let both = found(&[argocd("ml", elsewhere), argocd("ml-kueue", elsewhere)]);
+    assert_eq!(both, [kueue]);
+    // An Argo CD in each of them.
+    assert!(found(&[argocd("ml", ""), argocd("ml-kueue", "")]).is_empty());
+    let namespaced = argocd("ml-kueue", ", cluster: x, namespace: other");
+    assert!(found(&[argocd("ml", elsewhere), namespaced]).is_empty());
+    // Clusters of one name are one finding.
+    assert!(found(&[argocd("ml", elsewhere), argocd("ml", elsewhere)]).is_empty());
+    // Each that collides with another is told.
+    let three = ["ml", "ml-root", "ml-kueue"].map(|name| argocd(name, elsewhere));
+    assert_eq!(found(&three).len(), 2);
+}
+
+#[test]
+fn a_folder_is_one_clusters() {
+    let found = |one: &str, other: &str| {
+        let clusters = [cluster("one", one), cluster("two", other)];
+        found("GPUC2903", &clusters)
+    };
+    let flux = |host: &str, branch: &str, path: &str| {
+        format!(
+            "{{flux: {{repository: '{host}a.git', branch: {branch}, path: {path}, secret: s}}}}"
+        )
+    };
+    let one = flux("https://git.example.com/", "main", "clusters/one");
+    for same in [
+        flux("https://git.example.com/", "main", "./clusters//one/"),
+        flux("ssh://git@git.example.com/", "main", "clusters/one"),
+        one.replace("flux", "argocd").replace(", secret: s", ""),
+    ] {
+        assert_eq!(
+            found(&one, &same),
+            ["`one` and `two` are brought from one folder of one repository"],
+            "{same}"
+        );
+    }
+    for other in [
+        flux("https://git.example.com/", "main", "clusters/two"),
+        flux("https://git.example.com/", "test", "clusters/one"),
+        flux("https://git.example.org/", "main", "clusters/one"),
+        flux("https://git.example.com/", "main", "clusters/one/two"),
+    ] {
+        assert!(found(&one, &other).is_empty(), "{other}");
+    }
+}

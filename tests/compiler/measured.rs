@@ -1,0 +1,120 @@
+//! What is measured of a pool depends on who measures it; which images run, on what people may start.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpuc::plan::{Plan, Release};
+
+use crate::monitoring::rules;
+use crate::support::compile_text;
+
+/// The alerts and the recorded series of each pool of A30s, one whole, one cut and one of which a GPU is left whole.
+fn told(exporter: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let cut = "layout: [{profile: 1g.6gb, count: 4}]";
+    let outcome = compile_text(&format!(
+        "
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {{name: demo}}
+kubernetes: {{version: '1.34'}}
+cloud: {{onPrem: {{context: demo}}}}
+stack: {{runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}
+monitoring: {{exporter: {exporter}, prometheus: {{existing: {{release: monitoring}}}}}}
+nodePools:
+  - {{name: whole, hosts: [a], nodes: {{count: 1}}, gpu: {{model: A30, perNode: 2}}}}
+  - name: cut
+    hosts: [b]
+    nodes: {{count: 1}}
+    gpu: {{model: A30, perNode: 2}}
+    sharing: {{mig: {{strategy: mixed, perGpu: [{{{cut}}}]}}}}
+  - name: half
+    hosts: [c]
+    nodes: {{count: 1}}
+    gpu: {{model: A30, perNode: 2}}
+    sharing: {{mig: {{strategy: mixed, perGpu: [{{gpus: '0', {cut}}}]}}}}
+"
+    ));
+    let plan = outcome.compilations[0].plan.as_ref();
+    let plan = plan.unwrap_or_else(|| panic!("{}", outcome.text()));
+    let mut told: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (pool, rule) in rules(plan) {
+        let name = rule["alert"].as_str().or(rule["record"].as_str()).unwrap();
+        let pool = pool.unwrap_or_default();
+        told.entry(pool).or_default().insert(name.to_owned());
+    }
+    told
+}
+
+#[test]
+fn idle_slices_are_told_of_where_somebody_measures_them() {
+    let told_of = |exporter: &str, what: &str| {
+        let told = told(exporter);
+        ["whole", "cut", "half"].map(|pool| told[pool].contains(what))
+    };
+    for what in ["GpuIdle", "gpuc:gpu_utilization_ratio"] {
+        assert_eq!(told_of("dcgm", what), [true, true, true], "{what}");
+        assert_eq!(told_of("gpuc", what), [true, false, true], "{what}");
+    }
+    assert_eq!(told_of("gpuc", "GpuMemoryNearlyFull"), [true, true, true]);
+}
+
+#[test]
+fn who_holds_a_claimed_gpu_is_asked_for() {
+    let of = |stack: &str| {
+        let outcome = compile_text(&format!(
+            "
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {{name: demo}}
+kubernetes: {{version: '1.34'}}
+cloud: {{onPrem: {{context: demo}}}}
+stack: {{{stack}}}
+monitoring: {{prometheus: {{existing: {{release: monitoring}}}}}}
+nodePools: [{{name: gpu, hosts: [a], nodes: {{count: 1}}, gpu: {{model: A30, perNode: 2}}}}]
+"
+        ));
+        let plan = outcome.compilations[0].plan.as_ref();
+        let plan = plan.unwrap_or_else(|| panic!("{}", outcome.text()));
+        let mut releases = plan.releases.iter();
+        let exporter = releases.find(|it| it.name == "dcgm-exporter-gpu").unwrap();
+        let values = serde_json::to_value(&exporter.values).unwrap();
+        values["kubernetesDRA"]["enabled"] == true
+    };
+    assert!(of("allocation: dra"));
+    assert!(!of("devicePlugin: nvidia"));
+}
+
+/// The plan of a cluster whose notebooks have an image of their own, or what is wrong with it.
+fn with_notebooks(more: &str) -> Result<Vec<String>, String> {
+    let outcome = compile_text(&format!(
+        "
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {{name: demo}}
+kubernetes: {{version: '1.34'}}
+cloud: {{onPrem: {{context: demo}}}}
+stack: {{devicePlugin: nvidia}}
+charts: {{jupyterhub: {{values: {{hub: {{config: {{JupyterHub: {{authenticator_class: github}}}}}}}}}}}}
+nodePools: [{{name: gpu, hosts: [a], nodes: {{count: 1}}, gpu: {{model: A30, perNode: 2}}}}]
+notebooks: {{jupyterHub: {{profiles: [{{name: a, pool: gpu, image: 'r.example.com/n:1'}}]}}}}
+{more}
+"
+    ));
+    let images = |plan: &Plan| plan.releases.iter().flat_map(Release::images).collect();
+    let plan = outcome.compilations[0].plan.as_ref().map(images);
+    plan.filter(|_| outcome.findings.is_empty())
+        .ok_or_else(|| outcome.text())
+}
+
+#[test]
+fn images_of_notebooks_are_among_those_that_run() {
+    let images = with_notebooks("").unwrap();
+    assert!(
+        images.iter().any(|it| it == "r.example.com/n:1"),
+        "{images:?}"
+    );
+    let digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    let pinned = format!("digests: {{'r.example.com/n:1': '{digest}'}}");
+    let error = with_notebooks(&pinned).unwrap_err();
+    let help = format!("write `r.example.com/n:1@{digest}` where it does");
+    assert!(error.contains(&help), "{error}");
+}

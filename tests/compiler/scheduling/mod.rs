@@ -1,0 +1,142 @@
+//! What gpuc says of a pod and a pool is what a scheduler does, and why not is said in words that help.
+
+mod drawn;
+mod oracle;
+mod words;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use gpuc::check::check;
+use gpuc::decode;
+use gpuc::diag::Report;
+use gpuc::load::{self, Files};
+use gpuc::model::Cluster;
+use gpuc::node::Node;
+use gpuc::placement::{Answer, Demand, Why, verdict};
+use gpuc::resolve::{Choices, resolve};
+use gpuc::source::Sources;
+use gpuc_schema::Spanned;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use drawn::{admitted, cluster, pod};
+
+/// How often each answer was seen.
+#[derive(Default)]
+struct Seen {
+    yes: Cell<u32>,
+    no: Cell<u32>,
+    perhaps: Cell<u32>,
+    crowded: Cell<u32>,
+}
+
+fn count(cell: &Cell<u32>) {
+    cell.set(cell.get() + 1);
+}
+
+/// Nodes on which the labels that no file speaks of are as they may be.
+fn worlds(nodes: &[oracle::Node], unspoken: &[&str]) -> Vec<Vec<oracle::Node>> {
+    let worlds = [None, Some("1"), Some("10"), Some("x")].map(|value| {
+        let mut nodes = nodes.to_vec();
+        for node in &mut nodes {
+            let labels = value
+                .into_iter()
+                .flat_map(|value| unspoken.iter().map(move |key| (key, value)));
+            let labels = labels.map(|(key, value)| ((*key).to_owned(), value.to_owned()));
+            node.labels.extend(labels);
+        }
+        nodes
+    });
+    worlds.into()
+}
+
+/// What gpuc understands of a file that no rule refuses. Nothing is made of it, which takes most of the time.
+fn resolved(text: &str) -> Option<Cluster> {
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let world = Files::one("gpu-cluster.yaml", text);
+    let loaded = load::load(&world, "gpu-cluster.yaml", &mut sources, &mut report);
+    let config = decode::cluster(&loaded[0].root, &mut report)?;
+    let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);
+    check(&cluster, &mut report).is_some().then_some(cluster)
+}
+
+fn agrees(
+    drawn: &drawn::Cluster,
+    pods: &[(serde_json::Value, u32, bool)],
+    seen: &Seen,
+) -> Result<(), TestCaseError> {
+    let Some(cluster) = &resolved(&drawn.text()) else {
+        return Err(TestCaseError::reject("refused"));
+    };
+    for (pod, replicas, apart) in pods {
+        let mut demand = Demand::of_pod(&Node::from_json(pod.clone()));
+        demand.pods = Some(Spanned::unwritten(*replicas));
+        demand.apart = *apart;
+        let pod = admitted(pod, drawn.is_gcp);
+        for pool in &drawn.pools {
+            let verdict = verdict(&demand, cluster, cluster.pool(&pool.name).unwrap());
+            let scheduled = verdict.scheduled();
+            let nodes = drawn.nodes(pool);
+            let found = worlds(&nodes, &drawn.unspoken()).into_iter();
+            let found: Vec<_> = found
+                .map(|nodes| nodes.iter().any(|node| oracle::fits(&pod, node)))
+                .collect();
+            let context = || {
+                format!(
+                    "{pod:#}\n{}\n{pool:?}\n{:#?}",
+                    drawn.text(),
+                    verdict.reasons
+                )
+            };
+            match scheduled {
+                Answer::Yes => prop_assert!(found.iter().all(|fits| *fits), "{}", context()),
+                Answer::No => {
+                    // Of zones that the file does not name, one may do: that is open, and never a no.
+                    prop_assert!(!found.iter().any(|fits| *fits), "{}", context());
+                }
+                Answer::Perhaps => {
+                    prop_assert!(!drawn.is_decided(pool, &pod), "{}", context());
+                }
+            }
+            count(match scheduled {
+                Answer::Yes => &seen.yes,
+                Answer::No => &seen.no,
+                Answer::Perhaps => &seen.perhaps,
+            });
+            if scheduled != Answer::Yes {
+                continue;
+            }
+            let fitting = nodes.iter().find(|node| oracle::fits(&pod, node)).unwrap();
+            let placed = oracle::placed(&pod, fitting, pool.most, *apart);
+            let mut reasons = verdict.reasons.iter();
+            let is_crowded = reasons.any(|reason| matches!(reason.why, Why::Nodes { .. }));
+            let expected = placed < u64::from(*replicas);
+            prop_assert_eq!(is_crowded, expected, "{} pods\n{}", replicas, context());
+            if is_crowded {
+                count(&seen.crowded);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_verdict_is_what_a_scheduler_does() {
+    let config = Config {
+        cases: 60,
+        max_shrink_iters: 100,
+        max_global_rejects: 4000,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let seen = Seen::default();
+    let pods = prop::collection::vec((pod(), 1..9u32, any::<bool>()), 40);
+    let result = TestRunner::new(config).run(&(cluster(), pods), |(cluster, pods)| {
+        agrees(&cluster, &pods, &seen)
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    // A test that sees one answer only says nothing.
+    let seen = [&seen.yes, &seen.no, &seen.perhaps, &seen.crowded].map(Cell::get);
+    assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
+}

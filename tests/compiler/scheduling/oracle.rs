@@ -1,0 +1,194 @@
+//! A scheduler that looks at one pod and one node, written from Kubernetes' own documents on objects of Kubernetes' own
+//! shape. It knows nothing of gpuc.
+//!
+//! <https://kubernetes.io/docs/concepts/scheduling-eviction/>,
+//! <https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers>
+//! and <https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/>, read 2026-11-21.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// What the scheduler knows of a node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Node {
+    pub(super) labels: BTreeMap<String, String>,
+    /// Key, value and effect.
+    pub(super) taints: Vec<(String, String, String)>,
+    /// In thousandths: of a core, of a byte, of a device.
+    pub(super) allocatable: BTreeMap<String, u128>,
+}
+
+/// Whether the pod can be bound to the node as it is.
+pub(super) fn fits(pod: &Value, node: &Node) -> bool {
+    resources_fit(pod, node) && taints_tolerated(pod, node) && affinity_matches(pod, node)
+}
+
+/// How many such pods find a place on so many such nodes, one after the other.
+pub(super) fn placed(pod: &Value, node: &Node, nodes: usize, apart: bool) -> u64 {
+    let mut placed = 0;
+    for _ in 0..nodes {
+        let mut left = node.clone();
+        while fits(pod, &left) {
+            placed += 1;
+            for (name, amount) in requests(pod) {
+                if let Some(rest) = left.allocatable.get_mut(&name) {
+                    *rest -= amount;
+                }
+            }
+            if apart || placed > 10_000 {
+                break;
+            }
+        }
+    }
+    placed
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn word<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
+}
+
+/// An amount in thousandths. Only what the tests draw: whole numbers, `m`, and powers of 1024.
+fn amount(value: &Value) -> u128 {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let number = |digits: &str| digits.parse::<u128>().unwrap();
+    if let Some(digits) = text.strip_suffix('m') {
+        number(digits)
+    } else if let Some(digits) = text.strip_suffix("Mi") {
+        number(digits) * 1000 * 1024 * 1024
+    } else if let Some(digits) = text.strip_suffix("Gi") {
+        number(digits) * 1000 * 1024 * 1024 * 1024
+    } else {
+        number(&text) * 1000
+    }
+}
+
+/// What a container asks for: its requests, and its limits where there is no request.
+fn of_container(container: &Value, name: &str) -> u128 {
+    let resources = &container["resources"];
+    let asked = [&resources["requests"][name], &resources["limits"][name]];
+    let mut asked = asked.into_iter().filter(|value| !value.is_null());
+    asked.next().map_or(0, amount)
+}
+
+/// What a pod asks for: while it starts, at the worst moment, or while it runs.
+pub(super) fn requests(pod: &Value) -> BTreeMap<String, u128> {
+    let inits = list(pod, "initContainers");
+    let containers = list(pod, "containers");
+    let mut names = Vec::new();
+    for container in inits.iter().chain(containers) {
+        for key in ["requests", "limits"] {
+            let asked = container["resources"][key].as_object();
+            names.extend(asked.into_iter().flat_map(|asked| asked.keys().cloned()));
+        }
+    }
+    let overhead = pod["overhead"].as_object();
+    names.extend(overhead.into_iter().flat_map(|asked| asked.keys().cloned()));
+    let mut requests = BTreeMap::new();
+    for name in names {
+        // Moments of the pod's life, each with what runs then.
+        let mut moments = Vec::new();
+        let mut running = 0;
+        for init in inits {
+            let own = of_container(init, &name);
+            moments.push(running + own);
+            if word(init, "restartPolicy") == "Always" {
+                running += own;
+            }
+        }
+        let main: u128 = containers.iter().map(|it| of_container(it, &name)).sum();
+        moments.push(running + main);
+        let overhead = &pod["overhead"][&name];
+        let overhead = if overhead.is_null() {
+            0
+        } else {
+            amount(overhead)
+        };
+        let worst = moments.into_iter().max().unwrap_or(0);
+        requests.insert(name, worst + overhead);
+    }
+    requests
+}
+
+fn resources_fit(pod: &Value, node: &Node) -> bool {
+    requests(pod).into_iter().all(|(name, asked)| {
+        let has = node.allocatable.get(&name).copied().unwrap_or(0);
+        asked <= has
+    })
+}
+
+fn taints_tolerated(pod: &Value, node: &Node) -> bool {
+    let hard = node.taints.iter();
+    let mut hard = hard.filter(|(_, _, effect)| effect != "PreferNoSchedule");
+    hard.all(|taint| {
+        let mut tolerations = list(pod, "tolerations").iter();
+        tolerations.any(|toleration| tolerates(toleration, taint))
+    })
+}
+
+fn tolerates(toleration: &Value, (key, value, effect): &(String, String, String)) -> bool {
+    let exists = word(toleration, "operator") == "Exists";
+    if !word(toleration, "effect").is_empty() && word(toleration, "effect") != effect {
+        return false;
+    }
+    match word(toleration, "key") {
+        "" => exists,
+        own if own != key => false,
+        _ if exists => true,
+        _ => word(toleration, "value") == value,
+    }
+}
+
+fn affinity_matches(pod: &Value, node: &Node) -> bool {
+    let selector = pod["nodeSelector"].as_object().into_iter().flatten();
+    for (key, value) in selector {
+        if node.labels.get(key).map(String::as_str) != value.as_str() {
+            return false;
+        }
+    }
+    let required =
+        &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    if required.is_null() {
+        return true;
+    }
+    list(required, "nodeSelectorTerms").iter().any(|term| {
+        let expressions = list(term, "matchExpressions");
+        let mut all = expressions.iter();
+        !expressions.is_empty() && all.all(|expression| holds(expression, node))
+    })
+}
+
+fn holds(expression: &Value, node: &Node) -> bool {
+    let label = node.labels.get(word(expression, "key"));
+    let values: Vec<_> = list(expression, "values")
+        .iter()
+        .map(|value| value.as_str().unwrap_or_default())
+        .collect();
+    let number = |text: &str| text.parse::<i64>().ok();
+    match word(expression, "operator") {
+        "In" => label.is_some_and(|label| values.contains(&label.as_str())),
+        "NotIn" => label.is_none_or(|label| !values.contains(&label.as_str())),
+        "Exists" => label.is_some(),
+        "DoesNotExist" => label.is_none(),
+        comparison => {
+            let Some((label, bound)) = label
+                .and_then(|label| number(label))
+                .zip(values.first().and_then(|bound| number(bound)))
+            else {
+                return false;
+            };
+            match comparison {
+                "Gt" => label > bound,
+                "Lt" => label < bound,
+                other => panic!("no operator is called {other}"),
+            }
+        }
+    }
+}
