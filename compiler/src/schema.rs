@@ -31,7 +31,6 @@ pub struct NotCompiled {
 
 /// Every part that is not made yet: what the check refuses and what the schema's descriptions mark.
 pub static NOT_COMPILED: &[NotCompiled] = &[
-    not_compiled("teams", None),
     not_compiled("queueing", Some("kueue")),
     not_compiled("workloads", None),
 ];

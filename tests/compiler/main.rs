@@ -40,6 +40,7 @@ mod properties;
 mod scheduling;
 mod schema;
 mod starters;
+mod teams;
 mod tidy;
 mod typed;
 mod values;

@@ -47,6 +47,7 @@ mod gitops_path_elsewhere;
 mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
+mod guarantee_unkept;
 mod hosts_without_need;
 mod idle_not_told;
 mod image_invalid;
@@ -82,6 +83,7 @@ mod operator_label_written;
 mod operator_setting_split;
 mod os_family_unavailable;
 mod os_kubernetes_mismatch;
+mod overcommit_unused;
 mod placeholder_left;
 mod places;
 mod plugin_cannot_inject;
@@ -89,6 +91,12 @@ mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
+mod priority_invalid;
+mod quota_counts_together;
+mod quota_limit_unreachable;
+mod quota_over_namespaces;
+mod quota_overcommitted;
+mod quota_pools_alike;
 mod rdma_unavailable;
 mod region_unknown;
 mod replicas_out_of_range;
@@ -110,6 +118,11 @@ mod taint_duplicate;
 mod taint_invalid;
 mod taint_reserved;
 mod taint_value_missing;
+mod team_amount_invalid;
+mod team_member_invalid;
+mod team_name_invalid;
+mod team_namespace_invalid;
+mod team_without_quota;
 #[cfg(test)]
 mod testing;
 mod text_unprintable;
@@ -120,7 +133,7 @@ use std::ops::Deref;
 pub use allow_unused::allow_unused;
 
 use crate::diag::{Code, Report};
-use crate::model::Cluster;
+use crate::model::{Cluster, Known};
 
 /// A rule: its page, and the function that looks.
 #[derive(Debug)]
@@ -232,6 +245,19 @@ pub static RULES: &[&Rule] = &[
     &notebook_login_dummy::RULE,
     &notebook_secrets_random::RULE,
     &notebook_value_invalid::RULE,
+    &team_name_invalid::RULE,
+    &team_namespace_invalid::RULE,
+    &team_member_invalid::RULE,
+    &team_amount_invalid::RULE,
+    &priority_invalid::RULE,
+    &quota_over_namespaces::RULE,
+    &quota_pools_alike::RULE,
+    &quota_counts_together::RULE,
+    &quota_overcommitted::RULE,
+    &quota_limit_unreachable::RULE,
+    &guarantee_unkept::RULE,
+    &overcommit_unused::RULE,
+    &team_without_quota::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.
@@ -269,6 +295,7 @@ fn has_holes(cluster: &Cluster) -> bool {
                 || pool.sharing.is_hole()
                 || pool.offers.is_hole()
         })
+        || (cluster.teams.iter()).any(|team| team.grants.iter().any(Known::is_hole))
 }
 
 #[cfg(test)]

@@ -87,7 +87,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
     let config = &cluster.written;
     let one = |span: Option<Span>| span.into_iter().collect();
     match path {
-        "teams" => one(config.teams.first().map(|team| team.name.span)),
         "queueing" => {
             let kueue = config.queueing.value == Queueing::Kueue;
             one(kueue.then_some(config.queueing.span))
@@ -133,7 +132,6 @@ mod tests {
             cloud: {aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}}
             stack: {devicePlugin: nvidia}
             nodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]
-            teams: [{name: a}, {name: b}]
             workloads: [{name: a}]
             ",
             "GPUC2015",
@@ -142,7 +140,7 @@ mod tests {
             .iter()
             .map(|message| message.split('`').nth(1))
             .collect();
-        let expected = ["teams", "workloads"];
+        let expected = ["workloads"];
         assert_eq!(parts, expected.map(Some));
     }
 }

@@ -263,6 +263,8 @@ mod tests {
                 place: "Amazon EKS".to_owned(),
                 kubernetes: "1.34".to_owned(),
                 pools,
+                teams: Vec::new(),
+                promises: Vec::new(),
                 monitoring: vec!["a *sentence*".to_owned()],
                 notes: vec!["a | note\nof <two> lines".to_owned()],
             },

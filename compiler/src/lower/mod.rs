@@ -14,6 +14,7 @@ mod releases;
 mod steps;
 mod storage;
 mod summary;
+mod teams;
 
 use gpuc_schema::config::DevicePlugin;
 
@@ -45,6 +46,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(monitoring::objects(cluster));
     objects.extend(storage::objects(cluster));
     let releases = releases::releases(cluster);
+    objects.extend(teams::objects(cluster, &releases));
     objects.extend(namespaces::namespaces(&releases, &objects));
     images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));

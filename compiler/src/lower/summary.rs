@@ -25,6 +25,8 @@ pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
         place,
         kubernetes: kubernetes.value.to_string(),
         pools: pools.map(|it| pool(cluster, it)).collect(),
+        teams: super::teams::summaries(cluster),
+        promises: super::teams::promises(cluster),
         monitoring: super::monitoring::sentences(cluster),
         notes: notes(cluster),
     }

@@ -8,7 +8,9 @@ mod known;
 mod notebooks;
 pub mod operator;
 mod pool;
+mod promises;
 mod sharing;
+mod teams;
 mod version;
 
 pub use claims::{Claimed, DeviceClass};
@@ -16,7 +18,9 @@ pub use known::Known;
 pub use notebooks::{Devices, slug};
 pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
+pub use promises::Promise;
 pub use sharing::{MigGpu, Offer, Sharing};
+pub use teams::{CHART_NAMESPACES, Grant, Team, Unit};
 pub use version::{KubernetesVersion, SUPPORTED};
 
 use std::sync::Arc;
@@ -60,6 +64,8 @@ pub struct Cluster {
     pub autoscaler: Spanned<Autoscaler>,
     /// Its pools, in the order they were written.
     pub pools: Vec<Pool>,
+    /// Its teams, in the order they were written.
+    pub teams: Vec<Team>,
     /// What was filled in, for `gpuc expand`.
     pub filled: Vec<Filled>,
 }
@@ -73,7 +79,8 @@ pub struct Filled {
     pub value: serde_json::Value,
     /// Why.
     pub because: Because,
-    /// Whether it was picked among others. A pick is gpuc's to keep or to change as long as nobody writes it down.
+    /// Whether it was picked among others, or adds up what was written: it is no part of the file. A pick is gpuc's to
+    /// keep or to change as long as nobody writes it down.
     pub is_pick: bool,
 }
 

@@ -11,6 +11,10 @@ pub struct Summary {
     pub kubernetes: String,
     /// The pools.
     pub pools: Vec<PoolSummary>,
+    /// The teams.
+    pub teams: Vec<TeamSummary>,
+    /// What teams were promised, one thing of one pool after the other.
+    pub promises: Vec<PromiseSummary>,
     /// How GPUs are watched, a sentence each; empty where they are not.
     pub monitoring: Vec<String>,
     /// What is to be known before it is applied, a sentence each.
@@ -85,4 +89,41 @@ pub struct ResourceSummary {
     pub min: u64,
     /// How many at the most nodes.
     pub max: u64,
+}
+
+/// A team in words.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct TeamSummary {
+    /// Its name.
+    pub name: String,
+    /// Its namespaces.
+    pub namespaces: Vec<String>,
+    /// Its members, each with a role.
+    pub members: Vec<String>,
+}
+
+/// What teams were promised of one thing that a pool offers.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct PromiseSummary {
+    /// The pool.
+    pub pool: String,
+    /// What pods ask for.
+    pub resource: String,
+    /// How many at the fewest nodes.
+    pub min: u64,
+    /// How many at the most nodes.
+    pub max: u64,
+    /// To whom, and all together.
+    pub teams: Vec<PromisedSummary>,
+}
+
+/// How much somebody was promised.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct PromisedSummary {
+    /// The team, with the namespace where it has several; or all of them.
+    pub name: String,
+    /// How many are kept.
+    pub guaranteed: u64,
+    /// How many there may be.
+    pub limit: u64,
 }

@@ -13,6 +13,7 @@ mod pool;
 mod rdma;
 mod sharing;
 mod taints;
+mod teams;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,15 +46,20 @@ pub fn resolve(config: Arc<GpuCluster>, choices: &Choices, report: &mut Report) 
         .map(|(index, _)| pool::resolve(&config, index, choices, &mut defaults, report))
         .collect();
     operator::label(cloud, &mut pools);
-    Cluster {
+    let teams = teams::resolve(&config, &pools, &mut defaults, report);
+    let mut cluster = Cluster {
         name: config.metadata.name.clone(),
         written: config,
         kubernetes,
         cloud,
         autoscaler,
         pools,
-        filled: defaults.filled,
-    }
+        teams,
+        filled: Vec::new(),
+    };
+    defaults.promised(&cluster);
+    cluster.filled = defaults.filled;
+    cluster
 }
 
 /// The version that somebody means who writes `v1.34.2`.
@@ -130,6 +136,18 @@ impl Defaults {
             .into_iter()
             .chain(keys.iter().map(|key| (*key).to_owned()));
         self.fill(path, value, because);
+    }
+
+    /// Writes beside each pool what teams were promised of it.
+    fn promised(&mut self, cluster: &Cluster) {
+        for promise in cluster.promises() {
+            let (least, most) = (promise.total.start(), promise.total.end());
+            let (kept, limit) = (promise.guaranteed(), promise.limit());
+            let value = format!("{kept} guaranteed and {limit} at most, of {least} to {most}");
+            let because = Because::Rule("by the quotas of the teams");
+            let key = format!("{} of teams", promise.resource);
+            self.pick_for_pool(promise.pool, &key, &value, because);
+        }
     }
 
     /// Fills in what was picked among others.

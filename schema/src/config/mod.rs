@@ -96,6 +96,9 @@ pub struct GpuCluster {
     /// Who may use how much.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub teams: Vec<Spanned<Team>>,
+    /// How important pods are, in comparison.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<Spanned<Priority>>,
     /// Who decides which job starts when quota is short.
     #[serde(default)]
     pub queueing: Spanned<Queueing>,

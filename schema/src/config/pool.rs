@@ -57,6 +57,10 @@ pub struct NodePool {
     /// How containers share the GPUs.
     #[serde(default)]
     pub sharing: Spanned<Sharing>,
+    /// Whether teams may be promised more of the pool's GPUs than it has at its most nodes. Whoever comes first has
+    /// them then.
+    #[serde(default)]
+    pub overcommit: Spanned<bool>,
     /// Labels on the nodes, beside those that gpuc and the cloud set.
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
     pub labels: TextMap,

@@ -2,8 +2,8 @@
 
 use super::{
     AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection, GcpCluster, Gitops,
-    GpuCluster, Maintenance, Member, Notebooks, Placement, PodRun, Prometheus, Sharing, Stack,
-    TextMap, Volumes,
+    GpuCluster, Maintenance, Notebooks, Placement, PodRun, Prometheus, Sharing, Stack, TextMap,
+    Volumes,
 };
 use crate::{Span, Spanned};
 
@@ -236,13 +236,23 @@ impl<'a> Texts<'a> {
             self.one(&team.name);
             self.some(&team.namespaces);
             for member in &team.members {
-                let (Member::Group(name) | Member::User(name)) = &member.value;
-                self.one(name);
+                self.some(&member.group);
+                self.some(&member.user);
+                self.some(&member.service_account);
             }
-            for quota in team.quota.iter().flat_map(|quota| &quota.gpus) {
+            for part in &team.namespace_quotas {
+                self.one(&part.namespace);
+            }
+            let parts = team.namespace_quotas.iter().map(|part| &part.quota);
+            let whole = team.quota.iter().map(|quota| &quota.value);
+            for quota in whole.chain(parts).flat_map(|quota| &quota.gpus) {
                 self.one(&quota.pool);
                 self.some(&quota.profile);
             }
+        }
+        for priority in &config.priorities {
+            self.one(&priority.name);
+            self.some(&priority.description);
         }
     }
 
@@ -305,8 +315,10 @@ mod tests {
             "stack": {"driverVersion": "@dv", "runtimeImage": "@ri", "driverImage": "@di"},
             "nodePools": [pool],
             "teams": [{"name": "@team", "namespaces": ["@ns"],
-                "members": [{"group": "@group"}, {"user": "@user"}],
-                "quota": {"gpus": [{"pool": "@qp", "profile": "@qprof"}]}}],
+                "members": [{"group": "@group"}, {"user": "@user"}, {"serviceAccount": "@sa"}],
+                "quota": {"gpus": [{"pool": "@qp", "profile": "@qprof"}]},
+                "namespaceQuotas": [{"namespace": "@qn", "quota": {"gpus": [{"pool": "@np2"}]}}]}],
+            "priorities": [{"name": "@prio", "value": 1, "description": "@pd"}],
             "monitoring": {"prometheus": {"existing": {"release": "@release"}}},
             "workloads": [
                 {"name": "@w1", "team": "@wt", "pool": "@wp", "trainJob": {"image": "@i1",

@@ -28,6 +28,7 @@ use crate::plan::Object;
 
 pub use doc::{alert_page, alerts_page};
 
+pub(super) use policies::prometheus;
 pub(super) use summary::sentences;
 
 pub(crate) use exporter::{Measures, csv, dcgm_metrics, measures, runtime_measures};

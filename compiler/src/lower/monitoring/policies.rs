@@ -63,7 +63,7 @@ pub(super) fn sentence(prometheus: &Prometheus) -> String {
 }
 
 /// The pods of Prometheus: where gpuc installs it, in its namespace; else wherever it runs.
-fn prometheus(cluster: &Checked<'_>) -> Value {
+pub(in crate::lower) fn prometheus(cluster: &Checked<'_>) -> Value {
     let monitoring = cluster.written.monitoring.as_ref();
     let namespaces = match monitoring.map(|it| &it.prometheus.value) {
         Some(Prometheus::Install(_)) => {

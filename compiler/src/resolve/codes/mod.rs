@@ -4,11 +4,13 @@ mod kubernetes;
 mod machine;
 mod mig;
 mod nodes;
+mod teams;
 
 pub use kubernetes::*;
 pub use machine::*;
 pub use mig::*;
 pub use nodes::*;
+pub use teams::*;
 
 use crate::diag::Code;
 
@@ -34,4 +36,8 @@ pub static CODES: &[&Code] = &[
     &MIG_GPUS_UNREADABLE,
     &MIG_GPU_TWICE,
     &MIG_LAYOUT_EMPTY,
+    &QUOTA_POOL_UNKNOWN,
+    &QUOTA_UNIT_WRONG,
+    &QUOTA_AMOUNT_UNCLEAR,
+    &QUOTA_NAMESPACE_UNKNOWN,
 ];

@@ -1,0 +1,61 @@
+//! What a container gets that does not say, and the most that one may ask for: a `LimitRange`.
+//!
+//! GPUs are no part of it: of a most for containers Kubernetes makes what every container asks for that says nothing.
+//!
+//! Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21.
+
+use gpuc_schema::Span;
+use gpuc_schema::config::Amounts;
+use serde_json::{Map, Value, json};
+
+use super::{COMPONENT, NAME, labels, places};
+use crate::model::Team;
+use crate::node::Origin;
+use crate::plan::Object;
+
+/// The limits of a namespace; none where nothing is said and nothing has to be.
+pub(super) fn object(team: &Team, index: usize) -> Option<Object> {
+    let limits = team.written.limits.as_ref();
+    let most = limits.and_then(|it| it.max.clone()).unwrap_or_default();
+    let default = limits.and_then(|it| it.default.clone()).unwrap_or_default();
+    // What Kubernetes makes of a most by itself is written down, so that nobody sees a difference.
+    let default = Amounts {
+        cpu: default.cpu.or_else(|| most.cpu.clone()),
+        memory: default.memory.or_else(|| most.memory.clone()),
+    };
+    let mut inputs: Vec<Span> = places(team, index).into();
+    inputs.extend(limits.map(|it| it.span));
+    let quotas = team.quota_of(index).into_iter();
+    inputs.extend(quotas.flat_map(|it| it.cpu.iter().chain(&it.memory).map(|it| it.span)));
+    let mut item = json!({"type": "Container"});
+    for (key, amounts) in [
+        ("default", &default),
+        ("defaultRequest", &team.default_request),
+        ("max", &most),
+    ] {
+        let amounts = amounts_of(amounts);
+        if !amounts.is_empty() {
+            item[key] = Value::Object(amounts);
+        }
+    }
+    if item.as_object().is_none_or(|item| item.len() == 1) {
+        return None;
+    }
+    let object = json!({
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": NAME, "namespace": team.namespaces[index].value, "labels": labels(team)},
+        "spec": {"limits": [item]},
+    });
+    let why = "a pod that does not say what it asks for is refused where a quota counts it";
+    Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
+}
+
+fn amounts_of(amounts: &Amounts) -> Map<String, Value> {
+    let both = [("cpu", &amounts.cpu), ("memory", &amounts.memory)];
+    let written = both.into_iter().filter_map(|(key, amount)| {
+        let amount = amount.as_ref()?;
+        Some((key.to_owned(), json!(amount.value.0)))
+    });
+    written.collect()
+}

@@ -1,0 +1,92 @@
+//! What all pods of a namespace may use together: a `ResourceQuota`.
+//!
+//! Where there are queues, they count what a team's jobs use, over all of its namespaces, and make them wait: a quota
+//! of the same would refuse what a queue has let through.
+//!
+//! Of extended resources only `requests.` counts, and what has no entry is not limited.
+//!
+//! Source: kubernetes `pkg/quota/v1/evaluator/core/pods.go`, `isExtendedResourceNameForQuota`;
+//! <https://kubernetes.io/docs/concepts/policy/resource-quotas/>, read 2026-11-21.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::{Span, Spanned};
+use serde_json::json;
+
+use super::{COMPONENT, NAME, labels, places};
+use crate::check::Checked;
+use crate::model::{Cluster, Team};
+use crate::node::Origin;
+use crate::plan::Object;
+
+/// The quota of a namespace; none where nothing is limited.
+pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option<Object> {
+    let quota = team.quota_of(index)?;
+    let own = team.written.namespace_quotas.iter();
+    let is_own = own
+        .into_iter()
+        .any(|it| it.namespace == team.namespaces[index]);
+    // Of a whole team, queues count all that pods ask for.
+    let by_queue = cluster.has_queues() && !is_own;
+    let mut hard: BTreeMap<String, String> = BTreeMap::new();
+    let mut inputs: Vec<Span> = places(team, index).into();
+    let amounts = [
+        ("requests.cpu", quota.cpu.as_ref().filter(|_| !by_queue)),
+        (
+            "requests.memory",
+            quota.memory.as_ref().filter(|_| !by_queue),
+        ),
+        ("requests.storage", quota.storage.as_ref()),
+    ];
+    for (key, amount) in amounts {
+        if let Some(amount) = amount {
+            hard.insert(key.to_owned(), amount.value.0.clone());
+            inputs.push(amount.span);
+        }
+    }
+    if let Some(pods) = quota.pods {
+        hard.insert("pods".to_owned(), pods.value.to_string());
+        inputs.push(pods.span);
+    }
+    if !quota.gpus.is_empty() && !cluster.has_queues() {
+        let limits = limits(cluster, team, is_own.then_some(index));
+        inputs.extend(limits.values().flat_map(|(_, spans)| spans));
+        hard.extend(
+            limits
+                .into_iter()
+                .map(|(key, (count, _))| (key, count.to_string())),
+        );
+    }
+    if hard.is_empty() {
+        return None;
+    }
+    let object = json!({
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": NAME, "namespace": team.namespaces[index].value, "labels": labels(team)},
+        "spec": {"hard": hard},
+    });
+    let why = "the team's quota, in the names of what pods ask for";
+    Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
+}
+
+/// How many of everything that the pools offer, by the quota's names. What the team was not given is 0.
+fn limits(
+    cluster: &Cluster,
+    team: &Team,
+    namespace: Option<usize>,
+) -> BTreeMap<String, (u64, Vec<Span>)> {
+    let offers = cluster.pools.iter().flat_map(|pool| {
+        let offers = pool.offers.sure().iter();
+        let offers = offers.map(|offer| format!("requests.{}", offer.resource));
+        offers.chain(pool.classes.iter().map(|class| class.quota()))
+    });
+    let mut limits: BTreeMap<_, _> = offers.map(|name| (name, (0, Vec::new()))).collect();
+    for grant in team.grants().filter(|it| it.namespace == namespace) {
+        let (count, spans) = limits.entry(grant.quota_name.clone()).or_default();
+        let Spanned { value, span } = grant.limit;
+        *count += u64::from(value);
+        spans.push(span);
+    }
+    limits
+}

@@ -1,0 +1,134 @@
+//! What teams are promised adds up as it would by hand, whatever the pools and the quotas are.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+use crate::support::{Outcome, compile_text};
+
+/// A pool of L4s: how many a node has, its fewest and most nodes, how many share a GPU.
+type Pool = (u32, u32, u32, Option<u32>);
+
+/// What a team has of each pool: guaranteed, and how many more it may have.
+type Team = Vec<(u32, u32)>;
+
+fn file(pools: &[Pool], teams: &[Team], overcommit: bool) -> String {
+    let mut text = "\
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: \"1.34\"}
+cloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {create: {}}}}
+stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}
+nodePools:
+  - {name: system, machine: n2-standard-4, nodes: {count: 2}}
+"
+    .to_owned();
+    for (index, (per_node, least, more, shared)) in pools.iter().enumerate() {
+        let most = (least + more).max(1);
+        let sharing = shared.map(|it| format!(", sharing: {{timeSlicing: {{replicas: {it}}}}}"));
+        let sharing = sharing.unwrap_or_default();
+        writeln!(
+            text,
+            "  - {{name: p{index}, gpu: {{model: L4, perNode: {per_node}}}, \
+             nodes: {{min: {least}, max: {most}}}, overcommit: {overcommit}{sharing}}}"
+        )
+        .unwrap();
+    }
+    text += "teams:\n";
+    for (index, team) in teams.iter().enumerate() {
+        writeln!(text, "  - name: t{index}\n    quota:\n      gpus:").unwrap();
+        for (pool, (guaranteed, more)) in team.iter().enumerate() {
+            let unit = if pools[pool].3.is_some() {
+                "shares"
+            } else {
+                "guaranteed"
+            };
+            let limit = guaranteed + more;
+            writeln!(
+                text,
+                "        - {{pool: p{pool}, {unit}: {guaranteed}, limit: {limit}}}"
+            )
+            .unwrap();
+        }
+    }
+    text
+}
+
+fn says(outcome: &Outcome, code: &str) -> usize {
+    let findings = outcome.findings.iter();
+    findings.filter(|found| found.code.name == code).count()
+}
+
+/// What the quota of each team's namespace says of a resource.
+fn quotas(outcome: &Outcome) -> BTreeMap<String, String> {
+    let files = outcome.files().into_iter();
+    files
+        .filter_map(|(path, text)| {
+            let path = path.strip_suffix("/resourcequota-team.yaml")?;
+            let (_, team) = path.rsplit_once('/')?;
+            let mut lines = text.lines();
+            let count =
+                lines.find_map(|line| line.trim().strip_prefix("requests.nvidia.com/gpu: "))?;
+            Some((team.to_owned(), count.trim_matches('"').to_owned()))
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 48, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn sums_are_those_of_a_hand(
+        pools in prop::collection::vec(
+            (prop::sample::select(vec![1_u32, 2, 4, 8]), 0_u32..3, 0_u32..4, prop::option::of(2_u32..5)), 1..4),
+        amounts in prop::collection::vec(prop::collection::vec((0_u32..24, 0_u32..8), 3), 1..4),
+        overcommit: bool,
+    ) {
+        let teams: Vec<Team> = amounts.iter().map(|it| it[..pools.len()].to_vec()).collect();
+        let text = file(&pools, &teams, overcommit);
+        let outcome = compile_text(&text);
+        let (mut over, mut beyond, mut idle) = (0, 0, 0);
+        for (index, (per_node, least, more, shared)) in pools.iter().enumerate() {
+            let holds = per_node * (least + more).max(1) * shared.unwrap_or(1);
+            let guaranteed: u32 = teams.iter().map(|team| team[index].0).sum();
+            let all: u32 = teams.iter().map(|team| team[index].0 + team[index].1).sum();
+            let more_than_it_has = |team: &&Team| {
+                team[index].1 > 0 && team[index].0 + team[index].1 > holds
+            };
+            over += usize::from(guaranteed > holds && !overcommit);
+            beyond += if overcommit { 0 } else { teams.iter().filter(more_than_it_has).count() };
+            idle += usize::from(overcommit && all <= holds);
+        }
+        prop_assert_eq!(says(&outcome, "quota-overcommitted"), over, "{}", &text);
+        prop_assert_eq!(says(&outcome, "quota-limit-unreachable"), beyond, "{}", &text);
+        prop_assert_eq!(says(&outcome, "overcommit-unused"), idle, "{}", &text);
+        if over == 0 {
+            // All of these pools' pods ask for the same name.
+            let wanted = teams.iter().enumerate().map(|(index, team)| {
+                let sum: u32 = team.iter().map(|(guaranteed, more)| guaranteed + more).sum();
+                (format!("t{index}"), sum.to_string())
+            });
+            prop_assert_eq!(quotas(&outcome), wanted.collect(), "{}", outcome.text());
+        }
+    }
+}
+
+#[test]
+fn what_a_team_was_not_given_it_may_not_use() {
+    let pools = [(1, 1, 0, None), (1, 1, 0, Some(4))];
+    let text =
+        file(&pools, &[vec![(1, 0)]], false).replace("replicas: 4", "replicas: 4, rename: true");
+    let files = compile_text(&text).files();
+    let quota = files
+        .iter()
+        .find(|(path, _)| path.ends_with("t0/resourcequota-team.yaml"));
+    let (_, quota) = quota.unwrap();
+    assert!(quota.contains("requests.nvidia.com/gpu: \"1\""), "{quota}");
+    assert!(
+        quota.contains("requests.nvidia.com/gpu.shared: \"0\""),
+        "{quota}"
+    );
+}
