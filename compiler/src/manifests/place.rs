@@ -129,6 +129,11 @@ fn is_of_labels(why: &Why) -> bool {
     matches!(why, Why::Label { .. } | Why::NoTerm { .. } | Why::NodeField)
 }
 
+/// Whether a reason is that nodes have no such devices at all.
+pub(super) fn is_not_here(why: &Why) -> bool {
+    matches!(why, Why::NotOffered { .. } | Why::ClassNotHere { .. })
+}
+
 fn cause(verdicts: &[Verdict<'_>]) -> Cause {
     let all = |verdict: &Verdict<'_>, is: fn(&Why) -> bool| {
         let mut against = against(verdict);
@@ -149,7 +154,6 @@ fn cause(verdicts: &[Verdict<'_>]) -> Cause {
             Why::TooMany { .. } | Why::Cpu { .. } | Why::Memory { .. }
         )
     };
-    let not_here = |why: &Why| matches!(why, Why::NotOffered { .. } | Why::ClassNotHere { .. });
     let shares = |why: &Why| matches!(why, Why::Shares { .. } | Why::Slices { .. });
     let cuda = |why: &Why| matches!(why, Why::Driver { .. } | Why::Card { .. });
     if verdicts.iter().all(|verdict| any(verdict, is_of_labels)) {
@@ -166,7 +170,7 @@ fn cause(verdicts: &[Verdict<'_>]) -> Cause {
     }
     let mut offering = verdicts
         .iter()
-        .filter(|verdict| !any(verdict, not_here))
+        .filter(|verdict| !any(verdict, is_not_here))
         .peekable();
     let is_there = offering.peek().is_some();
     if is_there && offering.all(|verdict| any(verdict, too_many)) {

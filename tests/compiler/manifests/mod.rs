@@ -1,5 +1,5 @@
-//! Manifests of others: every mistake is found at its line and nothing else, what can be mended is mended and the rest of
-//! the file stays as it is, and good manifests are left in peace, those that gpuc makes among them.
+//! Manifests of others: every mistake is found at its line and nothing else, what can be mended is mended and the rest
+//! of the file stays as it is; good manifests, those that gpuc makes among them, are left in peace.
 
 mod hostile;
 mod layouts;

@@ -10,6 +10,7 @@ mod label_deprecated;
 mod limit_range;
 mod nowhere_to_run;
 mod privileged;
+mod quota_exceeded;
 mod quota_unenforced;
 mod request_too_large;
 mod requests_differ;
@@ -34,6 +35,7 @@ pub static RULES: &[&Rule] = &[
     &label_deprecated::RULE,
     &request_too_large::RULE,
     &nowhere_to_run::RULE,
+    &quota_exceeded::RULE,
     &shares_several::RULE,
     &sees_all_gpus::RULE,
     &shm_missing::RULE,

@@ -49,8 +49,6 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {nvidia.com/gpu: 2}}
-      volumeMounts: [{name: shm, mountPath: /dev/shm}]
-  volumes: [{name: shm, emptyDir: {medium: Memory}}]
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::diag::{Code, Edit, Report, Severity};
+use crate::manifests::place::{Cause, Unplaced};
 use crate::manifests::resources::{Amount, amount};
 use crate::manifests::{Container, Pod, Rule, Scene, edit};
 use crate::node::Node;
@@ -86,13 +87,17 @@ spec:
 const SHM: &str = "/dev/shm";
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    let pods = scene.pods.iter();
-    for pod in pods.filter(|pod| !pod.is_open && !shares_the_hosts(pod)) {
+    let pods = scene.pods.iter().enumerate();
+    for (index, pod) in pods.filter(|(_, pod)| !pod.is_open && !shares_the_hosts(pod)) {
+        // Parts of a GPU do not talk to each other, and asking for several is a finding of its own.
+        let shares = |it: &Unplaced<'_>| it.pod == index && matches!(it.cause, Cause::Shares(_));
+        if scene.unplaced.iter().any(shares) {
+            continue;
+        }
         for container in pod.containers.iter().filter(|it| !it.is_init) {
             let Some(gpus) = container.gpus() else {
                 continue;
             };
-            // Slices and shares do not talk to each other.
             let is_whole = gpus.key == "nvidia.com/gpu";
             let Amount::Whole(count @ 2..) = amount(&gpus.value) else {
                 continue;
