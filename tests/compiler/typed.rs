@@ -4,7 +4,9 @@ use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ResourceQuota, ServiceAccount};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, Namespace, PersistentVolume, ResourceQuota, ServiceAccount,
+};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -51,6 +53,7 @@ const KINDS: &[(&str, &str, Reader)] = &[
     ("v1", "Namespace", through::<Namespace>),
     // The types are those of the oldest Kubernetes, which has no such kind; its schema is asked in `needs_upstream`.
     ("resource.k8s.io/v1", "DeviceClass", through::<Value>),
+    ("v1", "PersistentVolume", through::<PersistentVolume>),
     ("v1", "ResourceQuota", through::<ResourceQuota>),
     ("v1", "ServiceAccount", through::<ServiceAccount>),
     ("storage.k8s.io/v1", "StorageClass", through::<StorageClass>),

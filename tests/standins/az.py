@@ -294,6 +294,7 @@ def create_cluster(call):
             "networkPluginMode": call.get("--network-plugin-mode", "overlay"),
         },
         "oidcIssuerProfile": {"enabled": False, "issuerUrl": None},
+        "storageProfile": {"blobCsiDriver": None},
         "sku": {"name": "Base", "tier": "Free"}, "supportPlan": "KubernetesOfficial", "tags": None,
     }
     _write_cluster(cluster, call)
@@ -321,6 +322,8 @@ def _write_cluster(cluster, call):
         cluster["sku"]["tier"] = call.get("--tier").capitalize()
     if call.has("--k8s-support-plan"):
         cluster["supportPlan"] = call.get("--k8s-support-plan")
+    if call.has("--enable-blob-driver"):
+        cluster["storageProfile"]["blobCsiDriver"] = {"enabled": True}
     if call.has("--enable-oidc-issuer"):
         cluster["oidcIssuerProfile"]["enabled"] = True
     for flag, key in (("--auto-upgrade-channel", "upgradeChannel"),
@@ -524,7 +527,7 @@ _POOL_ADD = {**_POOL_UPDATE, **flags(
     " max-pods", "zones")}
 for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
     del _POOL_ADD[_flag]
-_AKS = flags("enable-oidc-issuer enable-workload-identity enable-managed-identity",
+_AKS = flags("enable-blob-driver enable-oidc-issuer enable-workload-identity enable-managed-identity",
              "tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel", "tags")
 # What only node pools have, and aks create does not take for its first pool.
 _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"

@@ -257,6 +257,7 @@ def _cluster_settings(call, cluster):
 _ADDONS = {
     "GcePersistentDiskCsiDriver": ("gcePersistentDiskCsiDriverConfig", "enabled", True),
     "GcpFilestoreCsiDriver": ("gcpFilestoreCsiDriverConfig", "enabled", True),
+    "GcsFuseCsiDriver": ("gcsFuseCsiDriverConfig", "enabled", True),
     "HorizontalPodAutoscaling": ("horizontalPodAutoscaling", "disabled", False),
     "HttpLoadBalancing": ("httpLoadBalancing", "disabled", False),
 }

@@ -2,8 +2,7 @@
 //!
 //! A profile that names a pool becomes what KubeSpawner overrides for its pods: the pool's labels to select, its taints
 //! to tolerate, the resource that its nodes offer, and the runtime class where pods need one. KubeSpawner replaces
-//! lists and merges mappings, <https://jupyterhub-kubespawner.readthedocs.io/en/latest/spawner.html>, `profile_list`
-//! (from memory).
+//! lists and merges mappings, jupyterhub/kubespawner@01be5c20 kubespawner/utils.py, `recursive_update`.
 
 use gpuc_schema::config::{JupyterHub, NotebookProfile, Quantity};
 use serde_json::{Map, Number, Value, json};
@@ -78,7 +77,7 @@ fn values(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
         "prePuller": {"hook": {"enabled": false}, "continuous": {"enabled": false}},
         "proxy": {"service": {"type": hub.service.word()}},
         // It is the scheduler of Kubernetes 1.30, and one may be a single version behind its cluster:
-        // https://kubernetes.io/releases/version-skew-policy/ (from memory).
+        // https://kubernetes.io/releases/version-skew-policy/, 2026-11-21.
         "scheduling": {"userScheduler": {"enabled": false}},
         "singleuser": {
             "profileList": profiles,
@@ -185,7 +184,7 @@ fn cores(amount: &gpuc_schema::Spanned<Quantity>) -> Option<Value> {
 
 /// Bytes: `JupyterHub` has suffixes of its own, of which `G` is what Kubernetes writes `Gi`.
 ///
-/// Source: <https://jupyterhub.readthedocs.io/en/stable/reference/api/spawner.html>, `mem_limit` (from memory).
+/// Source: jupyterhub/jupyterhub@0b3a96c0 jupyterhub/traitlets.py, `ByteSpecification`, 2026-11-21.
 fn bytes(amount: &gpuc_schema::Spanned<Quantity>) -> Option<u64> {
     Some(amount.thousandths()?.div_ceil(1000))
 }

@@ -49,8 +49,8 @@ nodePools:
     run,
 };
 
-/// Sources: cloud.google.com/kubernetes-engine/docs/how-to/node-auto-repair and
-/// learn.microsoft.com/azure/aks/node-auto-repair (from memory).
+/// Sources: <https://learn.microsoft.com/en-us/azure/aks/node-auto-repair> and
+/// <https://docs.cloud.google.com/kubernetes-engine/docs/how-to/node-auto-repair>, 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {

@@ -25,7 +25,7 @@ fill it.
 ### What to do
 
 Write one of the values that the help names, or remove `localDisks`. On EKS `scratch` is for
-`AmazonLinux2023`.
+`AmazonLinux2023` and `Bottlerocket`.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

@@ -92,6 +92,15 @@ mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
 mod priority_invalid;
+mod queue_claims_uncounted;
+mod queue_lends_too_much;
+mod queue_namespace_quota;
+mod queue_quota_uneven;
+mod queue_setting_unused;
+mod queue_too_large;
+mod queue_topology_wrong;
+mod queue_without_gpus;
+mod queue_without_teams;
 mod quota_counts_together;
 mod quota_limit_unreachable;
 mod quota_over_namespaces;
@@ -107,6 +116,8 @@ mod runtime_setting_unused;
 mod scale_from_zero;
 mod sharing_without_gpus;
 mod stack_without_gpus;
+mod storage_bucket_name;
+mod storage_bucket_unavailable;
 mod storage_class_name;
 mod storage_default_unknown;
 mod storage_setting_wrong;
@@ -237,6 +248,8 @@ pub static RULES: &[&Rule] = &[
     &rdma_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
+    &storage_bucket_unavailable::RULE,
+    &storage_bucket_name::RULE,
     &notebook_pool_missing::RULE,
     &notebook_offer_missing::RULE,
     &notebook_shares_several::RULE,
@@ -258,6 +271,15 @@ pub static RULES: &[&Rule] = &[
     &guarantee_unkept::RULE,
     &overcommit_unused::RULE,
     &team_without_quota::RULE,
+    &queue_without_teams::RULE,
+    &queue_setting_unused::RULE,
+    &queue_quota_uneven::RULE,
+    &queue_claims_uncounted::RULE,
+    &queue_too_large::RULE,
+    &queue_topology_wrong::RULE,
+    &queue_namespace_quota::RULE,
+    &queue_without_gpus::RULE,
+    &queue_lends_too_much::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -1,7 +1,7 @@
 //! The file asks for something that gpuc does not make yet.
 
 use gpuc_schema::Span;
-use gpuc_schema::config::{DriverOwner, Queueing};
+use gpuc_schema::config::DriverOwner;
 
 use super::Rule;
 use crate::cloud::Facts;
@@ -34,7 +34,7 @@ and the JSON Schema mark what is not compiled yet.
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-queueing: kueue
+workloads: [{name: test, pool: gpu, job: {image: "registry.example.com/test:1.0.0"}}]
 kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
@@ -46,7 +46,6 @@ nodePools:
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-queueing: none
 kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
@@ -87,10 +86,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
     let config = &cluster.written;
     let one = |span: Option<Span>| span.into_iter().collect();
     match path {
-        "queueing" => {
-            let kueue = config.queueing.value == Queueing::Kueue;
-            one(kueue.then_some(config.queueing.span))
-        }
         "workloads" => one(config.workloads.first().map(|it| it.name.span)),
         path => unreachable!("{path} is listed as not compiled and not looked for"),
     }
@@ -99,7 +94,6 @@ fn asked(cluster: &Cluster, path: &str) -> Vec<Span> {
 /// What to write for now.
 fn instead(path: &str) -> &'static str {
     match path {
-        "queueing" => "write `none`, and install Kueue by its own chart for now",
         _ => "remove it, and apply manifests of your own for it for now",
     }
 }

@@ -1,7 +1,7 @@
 //! A setting of volumes that they do not have, or one that they need.
 
-use gpuc_schema::Span;
 use gpuc_schema::config::{StorageClass, Volumes};
+use gpuc_schema::{Span, Spanned};
 
 use super::Rule;
 use crate::cloud::storage::{Parameter, VolumeType};
@@ -18,7 +18,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether the type of a class's volumes sells `iops` and `throughputMiB` apart where they are
-written, whether it is part of a file system with an `id`, and whether what it needs is there.
+written, whether it is part of a file system with an `id` or makes one in a `subnet` behind a
+`securityGroup`, and whether what it needs is there.
 
 ### Why it matters
 
@@ -107,7 +108,16 @@ fn settings(
             ),
         ],
         Volumes::Files(files) => {
-            vec![("id", volumes.id, files.id.as_ref().map(|it| it.span))]
+            let span = |it: &Option<Spanned<String>>| it.as_ref().map(|it| it.span);
+            vec![
+                ("id", volumes.id, span(&files.id)),
+                ("subnet", volumes.subnet, span(&files.subnet)),
+                (
+                    "securityGroup",
+                    volumes.security_group,
+                    span(&files.security_group),
+                ),
+            ]
         }
     }
 }

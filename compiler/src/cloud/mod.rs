@@ -109,6 +109,13 @@ pub trait Cloud: Sync {
         Vec::new()
     }
 
+    /// The labels that say where in its network a pool's node is, from the widest part to the node itself; none where it
+    /// does not tell.
+    fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
+        let _ = pool;
+        &[]
+    }
+
     /// Whether a pool's nodes have network cards of NVIDIA's for this; otherwise why not, and what to do, in words.
     fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma>;
 

@@ -12,8 +12,25 @@ pub struct StorageFacts {
     pub disks: &'static [VolumeType],
     /// Its types of file systems; the first is the default.
     pub files: &'static [VolumeType],
+    /// How pods mount its buckets; `None` where gpuc knows no way without keys.
+    pub buckets: Option<BucketVolumes>,
     /// The classes that it makes by itself, whose names are taken.
     pub classes: &'static [&'static str],
+}
+
+/// How pods mount the buckets of a cloud.
+#[derive(Debug)]
+pub struct BucketVolumes {
+    /// The CSI driver, whose handle of a volume is the bucket's name.
+    pub driver: &'static str,
+    /// What a mount is always told.
+    pub mount_options: &'static [&'static str],
+    /// What must be switched on in the cluster, by the name that the cloud gives it.
+    pub addon: &'static str,
+    /// What pods need beside the claim.
+    pub pods: &'static str,
+    /// Where this stands.
+    pub source: &'static str,
 }
 
 /// A type of volume.
@@ -31,6 +48,12 @@ pub struct VolumeType {
     pub throughput: Option<Parameter>,
     /// How it is told the file system that the volumes are part of; `None` where it makes one for each.
     pub id: Option<Parameter>,
+    /// How it is told the subnet of the file system that it makes.
+    pub subnet: Option<Parameter>,
+    /// How it is told the security group of that.
+    pub security_group: Option<Parameter>,
+    /// What a mount is always told.
+    pub mount_options: &'static [&'static str],
     /// Whether a volume is made where the first pod is that mounts it. What can be reached from every zone need not
     /// wait.
     pub waits: bool,
@@ -75,7 +98,53 @@ impl StorageFacts {
                 addons.entry(addon).or_default().push(class.volumes.span);
             }
         }
+        let buckets = config.storage.iter().flat_map(|storage| &storage.buckets);
+        if let Some(facts) = &self.buckets {
+            for bucket in buckets {
+                let spans = addons.entry(facts.addon).or_default();
+                spans.push(bucket.bucket.span);
+            }
+        }
         addons
+    }
+}
+
+impl VolumeType {
+    /// A disk that is made where the first pod is, and can grow.
+    pub const fn disk(
+        name: &'static str,
+        provisioner: &'static str,
+        parameters: &'static [(&'static str, &'static str)],
+        source: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            provisioner,
+            parameters,
+            iops: None,
+            throughput: None,
+            id: None,
+            subnet: None,
+            security_group: None,
+            mount_options: &[],
+            waits: true,
+            expands: true,
+            addon: None,
+            source,
+        }
+    }
+
+    /// A share that every zone reaches, and that can grow.
+    pub const fn share(
+        name: &'static str,
+        provisioner: &'static str,
+        parameters: &'static [(&'static str, &'static str)],
+        source: &'static str,
+    ) -> Self {
+        Self {
+            waits: false,
+            ..Self::disk(name, provisioner, parameters, source)
+        }
     }
 }
 

@@ -131,7 +131,7 @@ nodePools:
     check(
         text,
         &[
-            "0103 4:1: the document has no key `kubernets`; help: did you mean `kubernetes`? The keys here are `apiVersion`, `kind`, `metadata`, `base`, `allow`, `kubernetes`, `cloud`, `autoscaler`, `stack`, `storage`, `nodePools`, `teams`, `priorities`, `queueing`, `monitoring`, `workloads`, `notebooks`, `charts`, `mirror`, `digests` and `gitops`",
+            "0103 4:1: the document has no key `kubernets`; help: did you mean `kubernetes`? The keys here are `apiVersion`, `kind`, `metadata`, `base`, `allow`, `kubernetes`, `cloud`, `autoscaler`, `stack`, `storage`, `nodePools`, `teams`, `priorities`, `queueing`, `kueue`, `monitoring`, `workloads`, `notebooks`, `charts`, `mirror`, `digests` and `gitops`",
             "0101 3:18: `metadata.name` needs text, not `7`; help: quote it: `\"7\"`",
             "0105 5:8: `cloud` can be only one of `onPrem` and `aws`; 5:9 `onPrem` is chosen here; 5:34 and `aws` here; help: keep one of them",
             "0104 6:11: `queueing` cannot be `keue`; help: did you mean `kueue`? The values are `none` and `kueue`",
@@ -139,7 +139,7 @@ nodePools:
             "0104 10:31: `nodePools[0].sharing.mig.strategy` cannot be `mixd`; help: did you mean `mixed`? The values are `single` and `mixed`",
             "0105 11:15: `nodePools[0].capacity` is `spot` without its settings; help: write `spot:` with its settings below, `{spot: {}}` if there are none",
             "0106 12:5: `nodePools[0].gpu` lacks the key `perNode`; help: add `perNode:`",
-            "0103 13:5: `nodePools[1]` has no key `nodez`; help: did you mean `nodes`? The keys here are `name`, `machine`, `gpu`, `nodes`, `zones`, `subnets`, `hosts`, `capacity`, `network`, `os`, `diskGiB`, `localDisks`, `maxPods`, `sharing`, `labels`, `taints`, `dedicatedTo`, `tags`, `upgrade`, `autoRepair`, `existing` and `stack`",
+            "0103 13:5: `nodePools[1]` has no key `nodez`; help: did you mean `nodes`? The keys here are `name`, `machine`, `gpu`, `nodes`, `zones`, `subnets`, `hosts`, `capacity`, `network`, `os`, `diskGiB`, `localDisks`, `maxPods`, `sharing`, `overcommit`, `labels`, `taints`, `dedicatedTo`, `tags`, `upgrade`, `autoRepair`, `existing` and `stack`",
             "0106 13:5: `nodePools[1]` lacks the key `name`; help: add `name:`",
             "0102 14:14: `nodePools[1].diskGiB` needs a whole number from 0 to 4294967295, not `4294967296`; help: write a whole number from 0 to 4294967295",
             "0106 15:5: `nodePools[1].gpu` lacks the key `model`; help: add `model:`",

@@ -3,12 +3,14 @@
 pub(crate) mod claims;
 mod delivery;
 mod device_plugin;
+pub(crate) mod driver_upgrades;
 mod expectations;
 pub(crate) mod images;
 pub(crate) mod inputs;
 pub mod monitoring;
 mod namespaces;
 mod node_config;
+mod queues;
 pub(crate) mod rdma;
 mod releases;
 mod steps;
@@ -45,6 +47,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(chart::driver_objects(cluster));
     objects.extend(monitoring::objects(cluster));
     objects.extend(storage::objects(cluster));
+    objects.extend(queues::objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(teams::objects(cluster, &releases));
     objects.extend(namespaces::namespaces(&releases, &objects));

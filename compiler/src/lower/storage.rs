@@ -1,14 +1,18 @@
-//! Storage classes.
+//! Storage classes, and buckets as volumes.
 
 use std::collections::BTreeMap;
 
-use gpuc_schema::Span;
-use gpuc_schema::config::{Reclaim, Storage, StorageClass, Volumes};
+use gpuc_schema::config::{Bucket, Reclaim, Storage, StorageClass, Volumes};
+use gpuc_schema::{Span, Spanned};
+use k8s_openapi::api::core::v1::{
+    CSIPersistentVolumeSource, ObjectReference, PersistentVolume, PersistentVolumeSpec,
+};
 use k8s_openapi::api::storage::v1 as kubernetes;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::check::Checked;
-use crate::cloud::storage::{Parameter, VolumeType};
+use crate::cloud::storage::{BucketVolumes, Parameter, VolumeType};
 use crate::node::Origin;
 use crate::plan::Object;
 
@@ -19,15 +23,85 @@ const COMPONENT: &str = "storage";
 /// <https://kubernetes.io/docs/concepts/storage/storage-classes/#default-storageclass>, 2026-11-21.
 const DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 
-/// The classes that the file asks for.
+/// The classes and volumes that the file asks for.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let Some(storage) = &cluster.written.storage else {
         return Vec::new();
     };
     let classes = storage.classes.iter();
-    classes
+    let mut objects: Vec<_> = classes
         .map(|class| object(cluster, storage, class))
-        .collect()
+        .collect();
+    let facts = cluster.cloud.facts().storage;
+    if let Some(facts) = facts.and_then(|storage| storage.buckets.as_ref()) {
+        objects.extend(storage.buckets.iter().map(|it| volume(&it.value, facts)));
+    }
+    objects
+}
+
+/// A bucket as a volume that waits for its one claim. What is in a bucket stays whatever becomes of the volume.
+fn volume(bucket: &Bucket, facts: &BucketVolumes) -> Object {
+    let options = facts.mount_options.iter();
+    let mode = if bucket.read_only.value {
+        "ReadOnlyMany"
+    } else {
+        "ReadWriteMany"
+    };
+    let made = PersistentVolume {
+        metadata: ObjectMeta {
+            name: Some(bucket.name.value.clone()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PersistentVolumeSpec {
+            access_modes: Some(vec![mode.to_owned()]),
+            // Kubernetes wants a size; a bucket has none.
+            capacity: Some(BTreeMap::from([(
+                "storage".to_owned(),
+                Quantity("1Ti".to_owned()),
+            )])),
+            claim_ref: Some(ObjectReference {
+                name: Some(bucket.name.value.clone()),
+                namespace: Some(bucket.namespace.value.clone()),
+                ..ObjectReference::default()
+            }),
+            csi: Some(CSIPersistentVolumeSource {
+                driver: facts.driver.to_owned(),
+                volume_handle: bucket.bucket.value.clone(),
+                read_only: bucket.read_only.value.then_some(true),
+                ..CSIPersistentVolumeSource::default()
+            }),
+            mount_options: Some(options.map(|&it| it.to_owned()).collect()),
+            persistent_volume_reclaim_policy: Some("Retain".to_owned()),
+            storage_class_name: Some(String::new()),
+            ..PersistentVolumeSpec::default()
+        }),
+        ..PersistentVolume::default()
+    };
+    let inputs = [
+        bucket.name.span,
+        bucket.namespace.span,
+        bucket.bucket.span,
+        bucket.read_only.span,
+    ];
+    let why = "the file asks for this bucket";
+    Object::new(COMPONENT, &made, Origin::fact(inputs, why, facts.source))
+}
+
+/// What the README says of the buckets.
+pub(super) fn notes(cluster: &Checked<'_>) -> Vec<String> {
+    let facts = cluster.cloud.facts().storage;
+    let Some(facts) = facts.and_then(|storage| storage.buckets.as_ref()) else {
+        return Vec::new();
+    };
+    let buckets = cluster.written.storage.iter().flat_map(|it| &it.buckets);
+    let note = |bucket: &Bucket| {
+        format!(
+            "The bucket {} is the volume {}, kept for the claim {} in the namespace {}: a PersistentVolumeClaim with \
+             storageClassName: \"\" and volumeName: {}. Its pods need {}.",
+            bucket.bucket, bucket.name, bucket.name, bucket.namespace, bucket.name, facts.pods
+        )
+    };
+    buckets.map(|it| note(&it.value)).collect()
 }
 
 fn object(cluster: &Checked<'_>, storage: &Storage, class: &StorageClass) -> Object {
@@ -48,6 +122,10 @@ fn object(cluster: &Checked<'_>, storage: &Storage, class: &StorageClass) -> Obj
         },
         provisioner: volumes.provisioner.to_owned(),
         parameters: Some(parameters(&class.volumes.value, volumes, own)),
+        mount_options: (!volumes.mount_options.is_empty()).then(|| {
+            let options = volumes.mount_options.iter();
+            options.map(|&it| it.to_owned()).collect()
+        }),
         reclaim_policy: Some(
             match class.reclaim.value {
                 Reclaim::Delete => "Delete",
@@ -98,7 +176,12 @@ fn parameters(
                 disk.throughput_mib.map(|it| it.to_string()),
             );
         }
-        Volumes::Files(files) => put(volumes.id, files.id.as_ref().map(|it| it.value.clone())),
+        Volumes::Files(files) => {
+            let text = |it: &Option<Spanned<String>>| it.as_ref().map(|it| it.value.clone());
+            put(volumes.id, text(&files.id));
+            put(volumes.subnet, text(&files.subnet));
+            put(volumes.security_group, text(&files.security_group));
+        }
     }
     all
 }

@@ -4,7 +4,7 @@ use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner, Tai
 use gpuc_schema::gpu::placement;
 use gpuc_schema::node_config::STARTUP_TAINT;
 
-use super::claims;
+use super::{claims, driver_upgrades};
 use crate::check::Checked;
 use crate::model::{
     Claimed, DeviceClass, KubernetesVersion, MachineType, Operands, Pool, PoolTaint, SetBy, Sharing,
@@ -274,7 +274,7 @@ fn cutting(pools: &str) -> String {
     )
 }
 
-fn names(pools: &[&Pool]) -> String {
+pub(super) fn names(pools: &[&Pool]) -> String {
     let names: Vec<_> = pools.iter().map(|pool| pool.name.value.as_str()).collect();
     names.join(", ")
 }
@@ -342,6 +342,8 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         }
     }
     notes.extend(operator(cluster));
+    notes.extend(driver_upgrades::notes(cluster));
+    notes.extend(super::storage::notes(cluster));
     if !by_cloud.is_empty() {
         notes.push(format!(
             "The cloud or the node's operating system advertises the GPUs of {}; this tree has no device plugin for \

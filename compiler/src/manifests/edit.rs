@@ -114,7 +114,13 @@ fn in_brackets(span: Span, last: Option<u32>, text: String) -> Option<Edit> {
 /// Adds whole lines after the line on which something ends.
 fn lines_after(source: &Source, span: Span, lines: impl Iterator<Item = String>) -> Option<Edit> {
     let text = source.text();
-    let end = span.end as usize;
+    // Text after `|` ends, for the parser, where the next line's own text begins.
+    let until = text[..span.end as usize].trim_end_matches(' ');
+    let end = if until.ends_with('\n') {
+        until.len()
+    } else {
+        span.end as usize
+    };
     let rest = &text[end..];
     let ends_line = text[..end].ends_with('\n');
     let line_end = match rest.find('\n').filter(|_| !ends_line) {
@@ -249,6 +255,11 @@ mod tests {
                 "a:\n  - x: 1\n\n# z\nz: 1\n",
                 &["a"],
                 "a:\n  - x: 1\n  - c: \"true\"\n    d: 1\n\n# z\nz: 1\n",
+            ),
+            (
+                "a:\n  a:\n    t: |\n      x\n  z: 1\n",
+                &["a", "a"],
+                "a:\n  a:\n    t: |\n      x\n    b:\n      c: \"true\"\n      d: 1\n  z: 1\n",
             ),
             (
                 "a:\n  t: |\n    x\nz: 1\n",

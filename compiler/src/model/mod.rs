@@ -4,21 +4,25 @@
 //! from here: what a pool offers, which taints its nodes have, what must tolerate them, how many GPUs there are.
 
 mod claims;
+mod groups;
 mod known;
 mod notebooks;
 pub mod operator;
 mod pool;
 mod promises;
+mod queues;
 mod sharing;
 mod teams;
 mod version;
 
 pub use claims::{Claimed, DeviceClass};
+pub use groups::{Group, groups};
 pub use known::Known;
 pub use notebooks::{Devices, slug};
 pub use operator::{Access, Operands};
 pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
 pub use promises::Promise;
+pub use queues::{QUEUE, QUEUE_LABEL, TEAM_LABEL, topology_levels};
 pub use sharing::{MigGpu, Offer, Sharing};
 pub use teams::{CHART_NAMESPACES, Grant, Team, Unit};
 pub use version::{KubernetesVersion, SUPPORTED};

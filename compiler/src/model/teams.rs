@@ -57,6 +57,8 @@ pub struct Grant {
     pub guaranteed: Spanned<u32>,
     /// How many it may have at most; no fewer than are kept for it.
     pub limit: Spanned<u32>,
+    /// How many of those that are kept for the team others may borrow; all of them where nothing is said.
+    pub lend: Option<Spanned<u32>>,
     /// The one of the team's namespaces that it is for, by its index; without, it is for all of them.
     pub namespace: Option<usize>,
     /// Where it was written.

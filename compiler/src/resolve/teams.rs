@@ -153,6 +153,7 @@ fn grant(
         per_node: devices.per_node,
         guaranteed,
         limit,
+        lend: written.lend,
         namespace: None,
         span: written.span,
     })

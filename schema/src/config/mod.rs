@@ -9,6 +9,7 @@ mod charts;
 mod cloud;
 mod fragment;
 mod gitops;
+mod kueue;
 mod maintenance;
 mod mirror;
 mod monitoring;
@@ -32,6 +33,7 @@ pub use charts::*;
 pub use cloud::*;
 pub use fragment::Fragment;
 pub use gitops::*;
+pub use kueue::*;
 pub use maintenance::*;
 pub use mirror::*;
 pub use monitoring::*;
@@ -102,6 +104,9 @@ pub struct GpuCluster {
     /// Who decides which job starts when quota is short.
     #[serde(default)]
     pub queueing: Spanned<Queueing>,
+    /// How Kueue shares GPUs among teams. With `queueing: kueue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kueue: Option<Spanned<Kueue>>,
     /// Metrics, alerts and dashboards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitoring: Option<Spanned<Monitoring>>,

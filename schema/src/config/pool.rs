@@ -47,7 +47,8 @@ pub struct NodePool {
     #[serde(default = "disk", rename = "diskGiB")]
     #[schemars(range(min = 30, max = 16384))]
     pub disk_gib: Spanned<u32>,
-    /// What becomes of the machine's own local disks. Default: `scratch` on GKE, `none` elsewhere.
+    /// What becomes of the machine's own local disks. Default: `scratch` on GKE, `none` on
+    /// EKS, and on AKS what AKS chooses: a boot disk on the temporary disk where it fits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_disks: Option<Spanned<LocalDisks>>,
     /// The most pods on a node. Default: the cloud's.
@@ -251,10 +252,14 @@ pub enum Placement {
 pub enum LocalDisks {
     /// They are left alone. On EKS.
     None,
-    /// Together they hold images, containers, logs and `emptyDir` volumes. On EKS with `AmazonLinux2023`, and on GKE.
+    /// Together they hold images, containers, logs and `emptyDir` volumes. On EKS with `AmazonLinux2023` and
+    /// `Bottlerocket`, and on GKE.
     Scratch,
     /// They are there as block devices, for programs that format them. On GKE.
     Block,
+    /// The temporary disk holds the node's boot disk, which is faster and costs nothing, and is new with each image.
+    /// On AKS.
+    Boot,
 }
 
 /// The operating system.

@@ -27,6 +27,11 @@ pub struct Team {
     /// How much each of the team's namespaces may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespace_quotas: Vec<Spanned<NamespaceQuota>>,
+    /// How much of what is idle the team gets in comparison with other teams that want it. With `kueue.fairSharing`.
+    /// Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub weight: Option<Spanned<u32>>,
     /// What a container gets that does not say, and the most that one may ask for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Spanned<Limits>>,
@@ -96,7 +101,7 @@ pub enum TeamNetwork {
     /// Everybody, and everybody to them.
     #[default]
     Open,
-    /// Pods of the team's namespaces and the cluster's DNS; the monitoring may read their metrics. NetworkPolicies of
+    /// Pods of the team's namespaces and the cluster's DNS; the monitoring may read their metrics. Network policies of
     /// your own open more. They hold where the cluster's network plugin enforces them.
     Isolated,
 }
@@ -151,6 +156,10 @@ pub struct GpuQuota {
     /// GPUs, slices or shares that the team may have when others leave them idle. Default: as many as are guaranteed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Spanned<u32>>,
+    /// How many of those that are kept for the team others may borrow while it leaves them idle. With `queueing:
+    /// kueue`. Default: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lend: Option<Spanned<u32>>,
     /// Shares that are kept for the team, on a pool with time-slicing or MPS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares: Option<Spanned<u32>>,

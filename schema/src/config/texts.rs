@@ -177,8 +177,15 @@ impl<'a> Texts<'a> {
                 Volumes::Files(files) => {
                     self.some(&files.kind);
                     self.some(&files.id);
+                    self.some(&files.subnet);
+                    self.some(&files.security_group);
                 }
             }
+        }
+        for bucket in &storage.buckets {
+            self.one(&bucket.name);
+            self.one(&bucket.namespace);
+            self.one(&bucket.bucket);
         }
     }
 
@@ -331,7 +338,9 @@ mod tests {
                 "image": "@hi", "secret": "@hs", "storage": {"sizeGiB": 1, "class": "@hc"}}},
             "storage": {"default": "@sd", "classes": [
                 {"name": "@s1", "volumes": {"disk": {"type": "@st"}}},
-                {"name": "@s2", "volumes": {"files": {"type": "@sf", "id": "@si"}}}]},
+                {"name": "@s2", "volumes": {"files": {"type": "@sf", "id": "@si", "subnet": "@sn",
+                    "securityGroup": "@sg"}}}],
+                "buckets": [{"name": "@b1", "namespace": "@b2", "bucket": "@b3"}]},
             "charts": {"kueue": {"values": {"@ck": ["@cv", {"@cn": "@cw"}]}}},
             "mirror": {"images": "@mi", "charts": "@mc"},
             "digests": {"@dk": "@dd"},

@@ -125,7 +125,7 @@ fn what_is_not_compiled_is_marked() {
         let ran = place.run(&["explain", what]).ends_with(0);
         ran.stdout.matches("Not compiled yet").count()
     };
-    for part in ["workloads", "queueing"] {
+    for part in ["workloads"] {
         assert_eq!(marked(part), 1, "{part}");
     }
     assert_eq!(marked("autoscaler"), 0);

@@ -57,6 +57,9 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "tier" => cluster["sku"]["tier"] = json!("Free"),
         "OIDC issuer" => cluster["oidcIssuerProfile"]["enabled"] = json!(false),
         "workload identity" => cluster["securityProfile"]["workloadIdentity"] = json!(null),
+        "Blob Storage's driver" => {
+            cluster["storageProfile"]["blobCsiDriver"]["enabled"] = json!(false)
+        }
         "upgrades by AKS" => cluster["autoUpgradeProfile"]["upgradeChannel"] = json!("rapid"),
         "node images by AKS" => {
             cluster["autoUpgradeProfile"]["nodeOsUpgradeChannel"] = json!("Unmanaged");
@@ -92,6 +95,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["proximityPlacementGroupId"] = json!("/subscriptions/other");
         }
         "disk size" => pool["osDiskSizeGb"] = json!(77),
+        "disk type" => pool["osDiskType"] = json!("Managed"),
         "pods on a node" => pool["maxPods"] = json!(9),
         "GPU driver" => {
             let other = if field.want == "Install" {

@@ -53,6 +53,9 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "Kubernetes version of the control plane" => {
             cluster["currentMasterVersion"] = json!("1.33.5-gke.1080000");
         }
+        "Cloud Storage's driver" => {
+            cluster["addonsConfig"]["gcsFuseCsiDriverConfig"]["enabled"] = json!(false);
+        }
         "Filestore's driver" => {
             cluster["addonsConfig"]["gcpFilestoreCsiDriverConfig"]["enabled"] = json!(false);
         }

@@ -9,6 +9,7 @@ mod helm_images;
 mod helm_keys;
 mod jupyterhub;
 mod kubernetes;
+mod kueue;
 mod mutability;
 mod yaml_1_1;
 

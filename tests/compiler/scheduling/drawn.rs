@@ -433,7 +433,7 @@ fn expression() -> impl Strategy<Value = Value> {
 /// A `PodSpec`.
 pub(super) fn pod() -> impl Strategy<Value = Value> {
     let containers = prop::collection::vec(container(), 1..3);
-    let inits = prop::collection::vec(init_container(), 0..2);
+    let inits = prop::collection::vec(init_container(), 0..4);
     let tolerations = prop_oneof![
         prop::collection::vec(toleration(), 0..4),
         Just(vec![json!({"operator": "Exists"})]),

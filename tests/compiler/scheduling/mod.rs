@@ -138,5 +138,5 @@ fn a_verdict_is_what_a_scheduler_does() {
     result.unwrap_or_else(|error| panic!("{error}"));
     // A test that sees one answer only says nothing.
     let seen = [&seen.yes, &seen.no, &seen.perhaps, &seen.crowded].map(Cell::get);
-    assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
+    assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::CHART;
 use crate::check::Checked;
 use crate::lower;
+use crate::lower::driver_upgrades::operator_policy;
 use crate::lower::inputs;
 use crate::model::{Pool, PoolGpus};
 use crate::node::Origin;
@@ -90,12 +91,14 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
             "enabled": true,
             "version": driver.version,
             "kernelModuleType": driver.modules,
+            "upgradePolicy": operator_policy("gpuPodDeletion"),
         }),
         None => json!({
             "enabled": true,
             // Read by nobody: each pool's object has its own.
             "version": pools(cluster).map(|(pool, gpus)| version(pool, gpus)).max(),
             "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false},
+            "upgradePolicy": operator_policy("gpuPodDeletion"),
         }),
     }
 }
@@ -144,6 +147,7 @@ fn object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> Object {
             "kernelModuleType": driver.modules,
             "nodeSelector": selector,
             "tolerations": lower::early_tolerations(pool),
+            "upgradePolicy": operator_policy("podDeletion"),
             "manager": {
                 "repository": format!("{registry}/nvidia/cloud-native"),
                 "image": "k8s-driver-manager",

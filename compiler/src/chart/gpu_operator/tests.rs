@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpuc_schema::config::GpuCluster;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::check::check;
@@ -56,6 +56,15 @@ fn all() -> Value {
     json!({"driver": "operator", "devicePlugin": "operator"})
 }
 
+/// One node after the other, and no pod is forced off.
+fn upgrades() -> Value {
+    json!({
+        "autoUpgrade": true, "maxParallelUpgrades": 1, "maxUnavailable": "25%",
+        "gpuPodDeletion": {"force": false, "timeoutSeconds": 300, "deleteEmptyDir": false},
+        "drain": {"enable": false},
+    })
+}
+
 #[test]
 fn who_does_what_is_said_on_every_switch() {
     let pools = json!([hosts("a", "L4", &json!({"dedicatedTo": "x"}))]);
@@ -67,7 +76,10 @@ fn who_does_what_is_said_on_every_switch() {
         "operator": {"runtimeClass": "nvidia"},
         "daemonsets": {"tolerations": tolerations},
         "cdi": {"enabled": true},
-        "driver": {"enabled": true, "version": "595.91.07", "kernelModuleType": "open"},
+        "driver": {
+            "enabled": true, "version": "595.91.07", "kernelModuleType": "open",
+            "upgradePolicy": upgrades(),
+        },
         "toolkit": {"enabled": true},
         "devicePlugin": {"enabled": true},
         "gfd": {"enabled": true},
@@ -91,11 +103,14 @@ fn cards_of_different_branches_have_drivers_of_their_own() {
     let new = hosts("new", "h100-sxm5-80gb", &json!({}));
     let (values, drivers) = lab(&all(), &json!([old, new]));
     let by_pool = json!({"enabled": true, "version": "595.91.07",
-        "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false}});
+        "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false},
+        "upgradePolicy": upgrades()});
     assert_eq!(values["driver"], by_pool);
     let spec = |index: usize, key: &str| drivers[index]["spec"][key].clone();
     assert_eq!(spec(0, "version"), "580.178.04");
     assert_eq!(spec(0, "kernelModuleType"), "proprietary");
+    let deletion = &spec(0, "upgradePolicy")["podDeletion"];
+    assert_eq!(deletion["force"], json!(false));
     assert_eq!(spec(0, "nodeSelector"), json!({"gpuc.dev/pool": "old"}));
     assert_eq!(spec(1, "version"), "595.91.07");
     assert_eq!(spec(1, "kernelModuleType"), "open");

@@ -24,7 +24,8 @@ pub(super) static KIND: ResourceKind = ResourceKind {
 const POD_IDENTITY: &str = "eks-pod-identity-agent";
 
 /// The agent that reports broken GPUs and nodes, without which EKS repairs only nodes that do not answer.
-/// Source: docs.aws.amazon.com/eks/latest/userguide/node-health.html (from memory).
+/// Source: <https://docs.aws.amazon.com/eks/latest/userguide/node-repair.html> and its neighbour `node-health.html`,
+/// 2026-11-21.
 const MONITORING: &str = "eks-node-monitoring-agent";
 
 /// The add-ons that the file asks for, each with the places it follows from.

@@ -181,11 +181,8 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
         mapping = mapping.put("maxPodsPerNode", &pods.value, written([pods.span]));
     }
     if let Some(span) = local_disks::scratch(pool) {
-        mapping = mapping.put(
-            "overrideBootstrapCommand",
-            &local_disks::node_config(),
-            written([span]),
-        );
+        let (key, value) = local_disks::bootstrap(pool);
+        mapping = mapping.put(key, &value, written([span, pool.os.span]));
     }
     let repair = group.repair();
     if repair.value {

@@ -2,7 +2,7 @@
 
 use gpuc_schema::config::{LocalDisks, OsFamily};
 use gpuc_schema::{Span, Spanned};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::machines;
 use crate::model::{MachineType, Pool};
@@ -17,7 +17,9 @@ pub(super) fn choices(pool: &Pool) -> &'static [LocalDisks] {
         return &[];
     }
     match pool.os.value {
-        OsFamily::AmazonLinux2023 => &[LocalDisks::None, LocalDisks::Scratch],
+        OsFamily::AmazonLinux2023 | OsFamily::Bottlerocket => {
+            &[LocalDisks::None, LocalDisks::Scratch]
+        }
         _ => &[LocalDisks::None],
     }
 }
@@ -28,12 +30,35 @@ pub(super) fn scratch(pool: &Pool) -> Option<Span> {
     (written.value == LocalDisks::Scratch).then_some(written.span)
 }
 
+/// The key of eksctl's node group that says it to the node image, with its value.
+pub(super) fn bootstrap(pool: &Pool) -> (&'static str, Value) {
+    match pool.os.value {
+        OsFamily::Bottlerocket => ("bottlerocket", bottlerocket()),
+        _ => ("overrideBootstrapCommand", json!(node_config())),
+    }
+}
+
+/// What Bottlerocket runs at every boot: one array of all disks, with the same folders on it.
+///
+/// Source: aws/karpenter-provider-aws@009da959 pkg/providers/amifamily/bootstrap/bottlerocket.go, which writes the same
+/// for its `RAID0`; Bottlerocket has the commands since 1.22, before the images for Kubernetes 1.33.
+fn bottlerocket() -> Value {
+    let folders = ["/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"];
+    let mut bind = vec!["apiclient", "ephemeral-storage", "bind", "--dirs"];
+    bind.extend(folders);
+    json!({"settings": {"bootstrap-commands": {"local-disks": {
+        "commands": [["apiclient", "ephemeral-storage", "init"], bind],
+        "essential": true,
+        "mode": "always",
+    }}}})
+}
+
 /// What nodeadm makes of it: one RAID 0 of all disks, below the kubelet's and containerd's folders and pods' logs.
 ///
 /// Source: awslabs/amazon-eks-ami:nodeadm/doc/api.md (`LocalStorageOptions`) and doc/usage/al2023.md;
 /// <https://github.com/eksctl-io/eksctl/pull/8078> and eksctl-io/eksctl:pkg/nodebootstrap/al2023.go (eksctl puts the
 /// `NodeConfig` of `overrideBootstrapCommand` into the launch template, and EKS merges its own into it), 2026-11-21.
-pub(super) fn node_config() -> String {
+fn node_config() -> String {
     let config = json!({
         "apiVersion": "node.eks.aws/v1alpha1",
         "kind": "NodeConfig",
@@ -41,4 +66,38 @@ pub(super) fn node_config() -> String {
     });
     // JSON is YAML, and nodeadm reads either.
     format!("{config:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::provision;
+    use crate::plan::Contents;
+    use serde_json::{Value, json};
+
+    fn group(os: &str) -> Value {
+        let made = provision(&format!(
+            "nodePools: [{{name: gpu, machine: g5.xlarge, nodes: {{count: 1}}, localDisks: scratch, os: {{family: {os}}}}}]"
+        ));
+        let Contents::Yaml(node) = &made.files[0].contents else {
+            panic!("eksctl's file is YAML");
+        };
+        let file = serde_json::to_value(node).expect("a tree is JSON");
+        file["managedNodeGroups"][0].clone()
+    }
+
+    #[test]
+    fn each_image_is_told_in_its_own_words() {
+        let amazon = group("AmazonLinux2023");
+        assert!(amazon["overrideBootstrapCommand"].is_string());
+        assert_eq!(amazon["bottlerocket"], Value::Null);
+        let bottlerocket = group("Bottlerocket");
+        assert_eq!(bottlerocket["overrideBootstrapCommand"], Value::Null);
+        let commands =
+            &bottlerocket["bottlerocket"]["settings"]["bootstrap-commands"]["local-disks"];
+        assert_eq!(
+            commands["commands"][0],
+            json!(["apiclient", "ephemeral-storage", "init"])
+        );
+        assert_eq!(commands["essential"], json!(true));
+    }
 }

@@ -181,6 +181,24 @@ impl Cloud for Eks {
         labels_of_place(zones, region)
     }
 
+    /// Machines with EFA are among those whose place in the network EC2 tells.
+    ///
+    /// Source: <https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-operate-console-ui-governance-tasks-scheduling.html>
+    /// names the labels, and kubernetes/cloud-provider-aws sets them on EKS's nodes (read in excerpts, 2026-11-21).
+    fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
+        const LEVELS: &[&str] = &[
+            "topology.k8s.aws/network-node-layer-1",
+            "topology.k8s.aws/network-node-layer-2",
+            "topology.k8s.aws/network-node-layer-3",
+            "kubernetes.io/hostname",
+        ];
+        if self.fabric(pool).is_empty() {
+            &[]
+        } else {
+            LEVELS
+        }
+    }
+
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
         Err(NoRdma {
             why: "EC2 has no network cards of NVIDIA's: its own are reached by EFA".to_owned(),

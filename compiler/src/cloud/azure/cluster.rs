@@ -4,7 +4,7 @@ use gpuc_schema::config::{AzureCreate, AzureNodeImageChannel, AzureTier, AzureUp
 use serde_json::{Map, Value, json};
 
 use super::pool::{first_pool, pairs};
-use super::{az, cluster_name, created, maintenance, memory, pool, section, system_pool};
+use super::{az, blob, cluster_name, created, maintenance, memory, pool, section, system_pool};
 use crate::model::Cluster;
 use crate::node::{Because, Origin};
 use crate::plan::{
@@ -31,6 +31,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         TIER,
         ISSUER,
         WORKLOAD_IDENTITY,
+        blob::FIELD,
         UPGRADES,
         NODE_IMAGES,
         TAGS,
@@ -129,7 +130,9 @@ pub(super) fn provision(cluster: &Cluster) -> Provisioning {
     resources.extend(pools.map(|pool| pool::resource(cluster, pool)));
     Provisioning {
         tools: vec!["az", "jq"],
-        identity: vec![identity(cluster)],
+        identity: (std::iter::once(identity(cluster)))
+            .chain(blob::of_others(cluster))
+            .collect(),
         resources,
         credentials: credentials(cluster),
         files: Vec::new(),
@@ -232,6 +235,9 @@ fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Comman
     if create.workload_identity.value {
         command = command.with(["--enable-oidc-issuer", "--enable-workload-identity"]);
     }
+    if blob::wanted(cluster).is_some() {
+        command = command.with([blob::ENABLE]);
+    }
     command = command.with(["--auto-upgrade-channel", upgrade_channel(create)]);
     command = command.with(["--node-os-upgrade-channel", node_image_channel(create)]);
     let tags = pairs(&memory::tags_of_cluster(tags(cluster)));
@@ -316,6 +322,11 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         identity.span,
         update(&[switch]),
     ));
+    if let Some(span) = blob::wanted(cluster) {
+        // az asks before it does.
+        let set = update(&[blob::ENABLE, "--yes"]);
+        fields.push(field(&blob::FIELD, json!(true), span, set));
+    }
     let channel = upgrade_channel(create);
     // az asks before it takes the channel away.
     let set = update(&["--auto-upgrade-channel", channel, "--yes"]);

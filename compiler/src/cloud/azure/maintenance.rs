@@ -21,7 +21,7 @@ const WINDOW: FieldKind = FieldKind {
         start: (.startTime // ""), hours: (.durationHours // 0), offset: (.utcOffset // "+00:00")}"#,
     create: Some("--schedule-type"),
     change: Change::InPlace,
-    source: "azure-cli 2.91.0, az aks maintenanceconfiguration; learn.microsoft.com/azure/aks/planned-maintenance (named from memory, not opened)",
+    source: "azure-cli 2.91.0, az aks maintenanceconfiguration; learn.microsoft.com/azure/aks/planned-maintenance, 2026-11-21",
 };
 
 /// The names that AKS gives its two schedules.

@@ -1,5 +1,6 @@
 //! Azure Kubernetes Service, through `az`.
 
+mod blob;
 mod cluster;
 pub mod cpu;
 pub mod machines;
@@ -17,7 +18,7 @@ mod testing;
 
 use gpuc_schema::config::{
     Autoscaler, Azure as Section, AzureCluster, AzureCreate, Capacity, CloudSection, DevicePlugin,
-    DriverOwner, GpuCluster, Rdma, TaintEffect,
+    DriverOwner, GpuCluster, LocalDisks, Rdma, TaintEffect,
 };
 
 use super::machine::Machine;
@@ -192,6 +193,15 @@ impl Cloud for Azure {
         has.then_some(()).ok_or_else(refusal)
     }
 
+    /// Whether a boot disk fits onto a size's temporary disk is asked by a rule.
+    fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
+        if temporary_disk(pool).is_some() {
+            &[LocalDisks::None, LocalDisks::Boot]
+        } else {
+            &[LocalDisks::None]
+        }
+    }
+
     fn labels(&self, _: &GpuCluster, _: &Pool) -> Vec<Label> {
         Vec::new()
     }
@@ -229,6 +239,14 @@ impl Cloud for Azure {
 
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
         cluster::provision(cluster)
+    }
+}
+
+/// The temporary disk of a pool's size in GiB, where it is known.
+fn temporary_disk(pool: &Pool) -> Option<u32> {
+    match pool.machine.get()? {
+        MachineType::Catalog(machine) => machines::find(machine.name)?.temp_disk_gib,
+        _ => None,
     }
 }
 

@@ -1,9 +1,16 @@
-//! The volumes of AKS, whose drivers every cluster has.
+//! The volumes of AKS, whose drivers every cluster has, but for the one of Blob Storage.
 
 use crate::cloud::storage::{Parameter, StorageFacts, VolumeType};
 
-const DISKS: &str = "kubernetes-sigs/azuredisk-csi-driver:docs/driver-parameters.md; learn.microsoft.com/azure/aks/azure-csi-disk-storage-provision (named from memory, not opened)";
-const FILES: &str = "kubernetes-sigs/azurefile-csi-driver:docs/driver-parameters.md; learn.microsoft.com/azure/aks/azure-csi-files-storage-provision (named from memory, not opened)";
+/// The driver for Blob Storage.
+pub(super) const BLOB: &str = "blob driver";
+
+const DISKS: &str = "kubernetes-sigs/azuredisk-csi-driver@99f13a21 docs/driver-parameters.md";
+const FILES: &str = "kubernetes-sigs/azurefile-csi-driver@5c1774ea docs/driver-parameters.md";
+
+/// The driver makes the storage account and lets the nodes' subnet in; with `fuse2` it keeps the account's key in a
+/// Secret.
+const BLOBS: &str = "kubernetes-sigs/blob-csi-driver@006d021f docs/driver-parameters.md";
 
 /// Every type of volume.
 pub(super) static STORAGE: StorageFacts = StorageFacts {
@@ -26,8 +33,21 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
     files: &[
         share("Premium_LRS", &[("skuName", "Premium_LRS")]),
         share("Standard_LRS", &[("skuName", "Standard_LRS")]),
+        blob(
+            "blob-nfs",
+            &[("protocol", "nfs"), ("skuName", "Premium_LRS")],
+            &[],
+        ),
+        blob(
+            "blob-fuse",
+            &[("protocol", "fuse2"), ("skuName", "Premium_LRS")],
+            // Without it only root sees the files.
+            &["-o allow_other"],
+        ),
     ],
-    // learn.microsoft.com/azure/aks/concepts-storage (from memory).
+    buckets: None,
+    // learn.microsoft.com/azure/aks/concepts-storage, 2026-11-21; those without `csi` in their names are of older
+    // clusters (from memory).
     classes: &[
         "azureblob-fuse-premium",
         "azureblob-nfs-premium",
@@ -50,34 +70,29 @@ const fn disk(
     throughput: Option<Parameter>,
 ) -> VolumeType {
     VolumeType {
-        name,
-        provisioner: "disk.csi.azure.com",
-        parameters,
         iops,
         throughput,
-        id: None,
-        waits: true,
-        expands: true,
-        addon: None,
-        source: DISKS,
+        ..VolumeType::disk(name, "disk.csi.azure.com", parameters, DISKS)
     }
 }
 
+/// A storage account is reached from every zone.
 const fn share(
     name: &'static str,
     parameters: &'static [(&'static str, &'static str)],
 ) -> VolumeType {
+    VolumeType::share(name, "file.csi.azure.com", parameters, FILES)
+}
+
+/// A container of a storage account, which has no end.
+const fn blob(
+    name: &'static str,
+    parameters: &'static [(&'static str, &'static str)],
+    mount_options: &'static [&'static str],
+) -> VolumeType {
     VolumeType {
-        name,
-        provisioner: "file.csi.azure.com",
-        parameters,
-        iops: None,
-        throughput: None,
-        id: None,
-        // A storage account is reached from every zone.
-        waits: false,
-        expands: true,
-        addon: None,
-        source: FILES,
+        mount_options,
+        addon: Some(BLOB),
+        ..VolumeType::share(name, "blob.csi.azure.com", parameters, BLOBS)
     }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::place::{self, Place};
 use super::setting::Setting;
 use super::{
-    DEFAULT_POOL, cluster_fields as kinds, created, maintenance, memory, pool, section, storage,
+    DEFAULT_POOL, addons, cluster_fields as kinds, created, maintenance, memory, pool, section,
 };
 use crate::check::Checked;
 use crate::node::{Because, Origin};
@@ -58,7 +58,7 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
             ),
         }]
         .into_iter()
-        .chain(filestore_of_others(cluster, place))
+        .chain(addons::of_others(cluster, place))
         .collect(),
         resources,
         credentials: Credentials::Fetch(place.cluster("get-credentials")),
@@ -93,23 +93,6 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Resou
     }
 }
 
-/// Nobody but the owner of a cluster switches its add-ons on.
-fn filestore_of_others(cluster: Checked<'_>, place: Place<'_>) -> Option<IdentityCheck> {
-    let addons = storage::STORAGE.addons(&cluster.written);
-    let asked = addons.contains_key(storage::FILESTORE) && created(&cluster.written).is_none();
-    let format = "--format=value(addonsConfig.gcpFilestoreCsiDriverConfig.enabled)";
-    asked.then(|| IdentityCheck {
-        what: "Filestore's driver in the GKE cluster",
-        ask: place.cluster("describe").with([format]),
-        want: "True".to_owned(),
-        otherwise: format!(
-            "switch it on: gcloud container clusters update {} --update-addons={}=ENABLED",
-            place.cluster,
-            storage::FILESTORE
-        ),
-    })
-}
-
 /// A cluster of this name in another location is not an absent one: gcloud says `Did you mean` instead, and the script
 /// stops before it makes a second one.
 fn observe(place: Place<'_>) -> Observe {
@@ -127,7 +110,7 @@ fn settings(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Vec<S
     settings.push(release_channel(create, place));
     settings.push(control_plane(cluster, place));
     settings.push(workload_identity(create, place));
-    settings.extend(filestore(cluster, place));
+    settings.extend(addons::settings(cluster, place));
     settings.push(maintenance::setting(create, place));
     settings.push(resource_labels(section(&cluster.written), place));
     settings
@@ -184,23 +167,6 @@ fn workload_identity(create: &GcpCreate, place: Place<'_>) -> Setting {
     Setting::new(&kinds::WORKLOAD_IDENTITY, json!(pool), identity.span)
         .flags(flag)
         .update(place.cluster("update").with([change]))
-}
-
-/// Filestore's driver, where a class asks for its shares. It is not switched off where none does: volumes may be left.
-/// The flag of creation names every add-on there shall be, so that GKE's own defaults are named too.
-///
-/// Source: gcloud container clusters create --help (`--addons`), Google Cloud SDK 528.0.0.
-fn filestore(cluster: Checked<'_>, place: Place<'_>) -> Option<Setting> {
-    let mut addons = storage::STORAGE.addons(&cluster.written);
-    let spans = addons.remove(storage::FILESTORE)?;
-    let span = spans.first().copied().unwrap_or(Span::NONE);
-    let all = "GcePersistentDiskCsiDriver,GcpFilestoreCsiDriver,HorizontalPodAutoscaling,HttpLoadBalancing";
-    let update = format!("--update-addons={}=ENABLED", storage::FILESTORE);
-    Some(
-        Setting::new(&kinds::FILESTORE, json!(true), span)
-            .flag(format!("--addons={all}"))
-            .update(place.cluster("update").with([update])),
-    )
 }
 
 fn resource_labels(gcp: &Gcp, place: Place<'_>) -> Setting {

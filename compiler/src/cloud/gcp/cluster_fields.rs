@@ -15,6 +15,7 @@ pub(super) static FIELDS: &[FieldKind] = &[
     CONTROL_PLANE,
     WORKLOAD_IDENTITY,
     FILESTORE,
+    FUSE,
     MAINTENANCE,
     RESOURCE_LABELS,
 ];
@@ -83,6 +84,14 @@ pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {
 pub(super) const FILESTORE: FieldKind = FieldKind {
     name: "Filestore's driver",
     read: ".addonsConfig.gcpFilestoreCsiDriverConfig.enabled // false",
+    create: Some("--addons"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const FUSE: FieldKind = FieldKind {
+    name: "Cloud Storage's driver",
+    read: ".addonsConfig.gcsFuseCsiDriverConfig.enabled // false",
     create: Some("--addons"),
     change: Change::InPlace,
     source: UPDATE_HELP,

@@ -1,6 +1,7 @@
 //! Google Kubernetes Engine, Standard mode: its facts, what it makes, and the rules that only it has.
 
 mod accelerator;
+mod addons;
 mod admission;
 pub mod attach;
 mod cluster;
@@ -198,6 +199,26 @@ impl Cloud for Gke {
             });
         }
         labels
+    }
+
+    /// Machines with GPUDirect say where they are.
+    ///
+    /// Source: <https://docs.cloud.google.com/ai-hypercomputer/docs/nccl/test-gke-custom-a3-mega-high>, the Topology
+    /// that it has Kueue use, 2026-11-21.
+    fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
+        const LEVELS: &[&str] = &[
+            "cloud.google.com/gce-topology-block",
+            "cloud.google.com/gce-topology-subblock",
+            "cloud.google.com/gce-topology-host",
+            "kubernetes.io/hostname",
+        ];
+        let has_gpudirect = match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                machines::find(machine.name).is_some_and(|row| row.gpudirect.is_some())
+            }
+            _ => false,
+        };
+        if has_gpudirect { LEVELS } else { &[] }
     }
 
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {

@@ -1,16 +1,20 @@
-//! The volumes of GKE: disks of Compute Engine and shares of Filestore.
+//! The volumes of GKE: disks of Compute Engine, shares of Filestore and buckets of Cloud Storage.
 
 use gpuc_schema::Span;
 use gpuc_schema::config::GpuCluster;
 
 use super::created;
-use crate::cloud::storage::{Parameter, StorageFacts, VolumeType};
+use crate::cloud::storage::{BucketVolumes, Parameter, StorageFacts, VolumeType};
 
 /// The add-on for shares of Filestore.
 pub(super) const FILESTORE: &str = "GcpFilestoreCsiDriver";
 
-const DISKS: &str = "kubernetes-sigs/gcp-compute-persistent-disk-csi-driver:README.md; cloud.google.com/kubernetes-engine/docs/how-to/persistent-volumes/gce-pd-csi-driver (named from memory, not opened)";
-const SHARES: &str = "cloud.google.com/kubernetes-engine/docs/how-to/persistent-volumes/filestore-csi-driver (named from memory, not opened)";
+/// The add-on for buckets of Cloud Storage.
+pub(super) const FUSE: &str = "GcsFuseCsiDriver";
+
+const DISKS: &str =
+    "kubernetes-sigs/gcp-compute-persistent-disk-csi-driver@112c869c pkg/common/parameters.go";
+const SHARES: &str = "kubernetes-sigs/gcp-filestore-csi-driver@00076279 README.md (the tiers zonal and enterprise, and connect-mode, from memory)";
 
 /// Every type of volume.
 pub(super) static STORAGE: StorageFacts = StorageFacts {
@@ -30,6 +34,15 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
         share("standard", &[("tier", "standard")]),
         share("premium", &[("tier", "premium")]),
     ],
+    buckets: Some(BucketVolumes {
+        driver: "gcsfuse.csi.storage.gke.io",
+        // Folders that no object stands for are there too.
+        mount_options: &["implicit-dirs"],
+        addon: FUSE,
+        pods: "the annotation gke-gcsfuse/volumes: \"true\", and a service account whose identity may read the bucket \
+               (roles/storage.objectViewer; to write, roles/storage.objectUser)",
+        source: "GoogleCloudPlatform/gcs-fuse-csi-driver@00002858 docs/usage.md",
+    }),
     // What GKE's own add-ons make.
     classes: &[
         "enterprise-multishare-rwx",
@@ -57,16 +70,9 @@ const fn disk(
     throughput: Option<Parameter>,
 ) -> VolumeType {
     VolumeType {
-        name,
-        provisioner: "pd.csi.storage.gke.io",
-        parameters,
         iops,
         throughput,
-        id: None,
-        waits: true,
-        expands: true,
-        addon: None,
-        source: DISKS,
+        ..VolumeType::disk(name, "pd.csi.storage.gke.io", parameters, DISKS)
     }
 }
 
@@ -75,16 +81,10 @@ const fn share(
     parameters: &'static [(&'static str, &'static str)],
 ) -> VolumeType {
     VolumeType {
-        name,
-        provisioner: "filestore.csi.storage.gke.io",
-        parameters,
-        iops: None,
-        throughput: None,
-        id: None,
+        // A share is in one zone, unless its tier is another.
         waits: true,
-        expands: true,
         addon: Some(FILESTORE),
-        source: SHARES,
+        ..VolumeType::share(name, "filestore.csi.storage.gke.io", parameters, SHARES)
     }
 }
 

@@ -91,7 +91,9 @@ fn prometheus(prometheus: &Prometheus) -> String {
                 let secret = &grafana.admin_secret;
                 write!(
                     text,
-                    " Grafana waits for the Secret {secret} there, with the keys admin-user and admin-password."
+                    " Grafana starts only once the Secret {secret} is there; make it first: kubectl create secret \
+                     generic {secret} --namespace={namespace} --from-literal=admin-user=admin \
+                     --from-literal=admin-password=\"$(openssl rand -hex 16)\""
                 )
                 .expect("a String takes everything");
             }

@@ -67,7 +67,7 @@ pub(super) fn cluster_roles(cluster: &Checked<'_>, releases: &[Release]) -> Vec<
     if !seen.is_empty() {
         let why = "members see the jobs of the cluster's charts";
         let origin = Origin::rule(inputs.clone(), why);
-        roles.push(role(VIEW, rules(&seen, &READ), origin));
+        roles.push(role(VIEW, &rules(&seen, &READ), origin));
     }
     if members
         .iter()
@@ -75,7 +75,7 @@ pub(super) fn cluster_roles(cluster: &Checked<'_>, releases: &[Release]) -> Vec<
     {
         let why = "members start and stop jobs";
         let origin = Origin::rule(inputs, why);
-        roles.push(role(SUBMIT, rules(&submitted, &WRITE), origin));
+        roles.push(role(SUBMIT, &rules(&submitted, &WRITE), origin));
     }
     roles
 }
@@ -107,7 +107,7 @@ fn rules(kinds: &Kinds, verbs: &[&str]) -> Vec<Value> {
     kinds.iter().map(rule).collect()
 }
 
-fn role(name: &str, rules: Vec<Value>, origin: Origin) -> Object {
+fn role(name: &str, rules: &[Value], origin: Origin) -> Object {
     let object = json!({
         "apiVersion": format!("{RBAC}/v1"),
         "kind": "ClusterRole",

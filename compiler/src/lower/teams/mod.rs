@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use gpuc_schema::Span;
 
 use crate::check::Checked;
+use crate::model::TEAM_LABEL;
 use crate::model::Team;
 use crate::plan::{Object, Release};
 
@@ -23,9 +24,6 @@ const COMPONENT: &str = "teams";
 
 /// The name of what there is once in a namespace.
 const NAME: &str = "team";
-
-/// The label with the team's name.
-const TEAM_LABEL: &str = "gpuc.dev/team";
 
 /// The objects of all teams, and the classes of priority.
 pub(super) fn objects(cluster: &Checked<'_>, releases: &[Release]) -> Vec<Object> {

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{COMPONENT, NAME, labels, places};
 use crate::check::Checked;
-use crate::model::{Cluster, Team};
+use crate::model::{Cluster, DeviceClass, Team};
 use crate::node::Origin;
 use crate::plan::Object;
 
@@ -79,7 +79,7 @@ fn limits(
     let offers = cluster.pools.iter().flat_map(|pool| {
         let offers = pool.offers.sure().iter();
         let offers = offers.map(|offer| format!("requests.{}", offer.resource));
-        offers.chain(pool.classes.iter().map(|class| class.quota()))
+        offers.chain(pool.classes.iter().map(DeviceClass::quota))
     });
     let mut limits: BTreeMap<_, _> = offers.map(|name| (name, (0, Vec::new()))).collect();
     for grant in team.grants().filter(|it| it.namespace == namespace) {

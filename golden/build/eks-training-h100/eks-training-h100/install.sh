@@ -107,11 +107,12 @@ if [ -z "$dry_run" ]; then
   fi
 fi
 
-release efa-device-plugin-train helm/efa-device-plugin-train/values.yaml kube-system v0.5.30 \
-  aws-efa-k8s-device-plugin --repo https://aws.github.io/eks-charts
 objects gpuc-runtime manifests/gpuc-runtime
 objects monitoring manifests/monitoring
 objects namespaces manifests/namespaces
+objects network-policies manifests/network-policies
+objects storage manifests/storage
 release dcgm-exporter-train helm/dcgm-exporter-train/values.yaml dcgm-exporter-train 4.8.2 \
   dcgm-exporter --repo https://nvidia.github.io/dcgm-exporter/helm-charts
-objects network-policies manifests/network-policies
+release efa-device-plugin-train helm/efa-device-plugin-train/values.yaml kube-system v0.5.30 \
+  aws-efa-k8s-device-plugin --repo https://aws.github.io/eks-charts

@@ -111,3 +111,4 @@ fi
 
 objects gpuc-runtime manifests/gpuc-runtime
 objects nvidia-driver-installer manifests/nvidia-driver-installer
+objects storage manifests/storage

@@ -1,7 +1,7 @@
 //! An id that is not one of AWS.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::Capacity;
+use gpuc_schema::config::{Capacity, Volumes};
 
 use super::{made_pools, vpc_of_cluster};
 use crate::check::Rule;
@@ -76,6 +76,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         for subnet in vpc.private_subnets.iter().chain(&vpc.public_subnets) {
             look(&subnet.id, "subnet-", "subnet");
+        }
+    }
+    for class in cluster.written.storage.iter().flat_map(|it| &it.classes) {
+        if let Volumes::Files(files) = &class.volumes.value {
+            if let Some(subnet) = &files.subnet {
+                look(subnet, "subnet-", "subnet");
+            }
+            if let Some(group) = &files.security_group {
+                look(group, "sg-", "security group");
+            }
         }
     }
     for pool in made_pools(cluster) {

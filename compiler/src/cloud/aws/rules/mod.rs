@@ -1,6 +1,7 @@
 //! The rules that only EKS has, one file each.
 
 mod account_malformed;
+mod autoscaler_elsewhere;
 mod autoscaler_there_unused;
 mod aws_id_malformed;
 mod capacity_block_unavailable;
@@ -84,6 +85,7 @@ pub(super) static RULES: &[&Rule] = &[
     &karpenter_setting_unavailable::RULE,
     &karpenter_misses_gpus::RULE,
     &karpenter_counts_whole_gpus::RULE,
+    &autoscaler_elsewhere::RULE,
 ];
 
 /// The pools that gpuc's scripts make.

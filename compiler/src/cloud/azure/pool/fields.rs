@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::super::{SPOT, memory, mig};
 use super::Settings;
 use super::kinds::{
-    AUTOSCALING, DISK, DRIVER, EVICTION, LABELS, MAX_PODS, MAX_PRICE, MIG, MODE, NODES, OS_SKU,
-    PLACEMENT, PRIORITY, RESERVATION, SUBNET, TAGS, TAINTS, VERSION, VM_SIZE, ZONES,
+    AUTOSCALING, DISK, DISK_TYPE, DRIVER, EVICTION, LABELS, MAX_PODS, MAX_PRICE, MIG, MODE, NODES,
+    OS_SKU, PLACEMENT, PRIORITY, RESERVATION, SUBNET, TAGS, TAINTS, VERSION, VM_SIZE, ZONES,
 };
 use crate::plan::{Command, Field, FieldKind, Word};
 
@@ -33,6 +33,10 @@ impl Settings<'_> {
         fields.push(self.fixed(&RESERVATION, id(self.reservation())));
         fields.push(self.fixed(&PLACEMENT, id(self.placement())));
         fields.push(self.fixed(&DISK, json!(written.disk_gib.value)));
+        // Where nobody says it AKS chooses.
+        if let Some(kind) = self.disk_type() {
+            fields.push(self.fixed(&DISK_TYPE, json!(kind)));
+        }
         if let Some(pods) = written.max_pods {
             fields.push(self.fixed(&MAX_PODS, json!(pods.value)));
         }

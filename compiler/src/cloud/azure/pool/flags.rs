@@ -22,6 +22,7 @@ impl Settings<'_> {
         }
         flags.push(("--node-osdisk-size", vec![written.disk_gib.to_string()]));
         let optional = [
+            ("--node-osdisk-type", self.disk_type().map(str::to_owned)),
             ("--max-pods", written.max_pods.map(|pods| pods.to_string())),
             ("--vnet-subnet-id", self.subnet().map(str::to_owned)),
             ("--crg-id", self.reservation().map(str::to_owned)),

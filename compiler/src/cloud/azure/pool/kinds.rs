@@ -15,6 +15,7 @@ pub(in super::super) static POOL: ResourceKind = ResourceKind {
         RESERVATION,
         PLACEMENT,
         DISK,
+        DISK_TYPE,
         MAX_PODS,
         DRIVER,
         MIG,
@@ -114,6 +115,15 @@ pub(super) const DISK: FieldKind = FieldKind {
     create: Some("--node-osdisk-size"),
     change: Change::Replaces {
         reason: "the size of the nodes' disks is fixed when the pool is made",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/concepts-storage.md@fb060abe",
+};
+pub(super) const DISK_TYPE: FieldKind = FieldKind {
+    name: "disk type",
+    read: ".osDiskType",
+    create: Some("--node-osdisk-type"),
+    change: Change::Replaces {
+        reason: "where the nodes' boot disks are is fixed when the pool is made",
     },
     source: "MicrosoftDocs/azure-aks-docs articles/aks/concepts-storage.md@fb060abe",
 };

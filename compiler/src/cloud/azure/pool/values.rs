@@ -1,6 +1,6 @@
 //! What a pool is, in Azure's words.
 
-use gpuc_schema::config::{Capacity, DriverOwner, Eviction, Placement};
+use gpuc_schema::config::{Capacity, DriverOwner, Eviction, LocalDisks, Placement};
 use serde_json::{Map, Value, json};
 
 use super::super::{created, os, section, system_pool};
@@ -39,6 +39,16 @@ impl Settings<'_> {
         let preinstalled = self.pool.driver.value == DriverOwner::Preinstalled;
         let word = if preinstalled { "Install" } else { "None" };
         self.pool.has_gpus().then_some(word)
+    }
+
+    /// Where the boot disk is, if the file says it.
+    pub(super) fn disk_type(&self) -> Option<&'static str> {
+        let written = self.pool.written.local_disks?;
+        Some(if written.value == LocalDisks::Boot {
+            "Ephemeral"
+        } else {
+            "Managed"
+        })
     }
 
     pub(super) fn zones(&self) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Rules that only AKS has, one file each.
 
+mod boot_disk_size;
 mod disk_size;
 mod efa_unavailable;
 mod location_unreadable;
@@ -59,6 +60,7 @@ pub(super) static RULES: &[&Rule] = &[
     &tag_unwritable::RULE,
     &disk_size::RULE,
     &maintenance_days::RULE,
+    &boot_disk_size::RULE,
 ];
 
 /// The row of a pool's size.

@@ -1,6 +1,7 @@
 //! Rules that only GKE has, one file each.
 
 mod accelerator_zone;
+mod bucket_identity;
 mod count_zones;
 mod default_pool_name;
 mod dra_mps;
@@ -51,6 +52,7 @@ pub(super) static RULES: &[&Rule] = &[
     &resource_name::RULE,
     &maintenance_short::RULE,
     &dra_mps::RULE,
+    &bucket_identity::RULE,
 ];
 
 #[cfg(test)]

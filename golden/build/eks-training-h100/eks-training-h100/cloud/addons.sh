@@ -38,4 +38,25 @@ make_1() {
   fi
 }
 
-carry_out 1
+look_2() {
+  observe 'EKS add-on aws-fsx-csi-driver' ResourceNotFoundException \
+    aws eks describe-addon \
+    --region us-east-1 \
+    --cluster-name eks-training-h100 \
+    --addon-name aws-fsx-csi-driver \
+    --output json
+}
+
+make_2() {
+  if is_missing; then
+    begin_creation
+    run eksctl create addon \
+      --cluster=eks-training-h100 \
+      --name=aws-fsx-csi-driver \
+      --region=us-east-1 \
+      --auto-apply-pod-identity-associations
+    return
+  fi
+}
+
+carry_out 2

@@ -36,6 +36,9 @@ look_1() {
   field 'workload identity' changes '' \
     '"acme-ml-prod.svc.id.goog"' \
     '.workloadIdentityConfig.workloadPool // null'
+  field 'Cloud Storage'\''s driver' changes '' \
+    true \
+    '.addonsConfig.gcsFuseCsiDriverConfig.enabled // false'
   field 'maintenance window' changes '' \
     null \
     'def utc: sub("[+]00:00$"; "Z"); .maintenancePolicy.window.recurringWindow // null | if . then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end'
@@ -55,6 +58,7 @@ make_1() {
       --release-channel=stable \
       --cluster-version=1.34 \
       --workload-pool=acme-ml-prod.svc.id.goog \
+      --addons=GcePersistentDiskCsiDriver,GcsFuseCsiDriver,HorizontalPodAutoscaling,HttpLoadBalancing \
       --labels=cost-center=inference,gpuc-labels=bofdon \
       --enable-ip-alias \
       --num-nodes=1 \
@@ -83,6 +87,13 @@ make_1() {
       --location=us-central1 \
       --quiet \
       --workload-pool=acme-ml-prod.svc.id.goog
+  fi
+  if differs 'Cloud Storage'\''s driver'; then
+    run gcloud container clusters update gke-inference-l4 \
+      --project=acme-ml-prod \
+      --location=us-central1 \
+      --quiet \
+      --update-addons=GcsFuseCsiDriver=ENABLED
   fi
   if differs 'maintenance window'; then
     run gcloud container clusters update gke-inference-l4 \

@@ -1,5 +1,7 @@
 //! Kueue: jobs wait until their team's quota and the nodes have room for all of their pods.
 
+mod configuration;
+
 use serde_json::json;
 
 use super::{Chart, Crds, PodSecurity, alone};
@@ -21,12 +23,19 @@ pub static KUEUE: Chart = Chart {
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let wanted = cluster.written.charts.kueue.as_ref();
+    let asked = cluster.written.charts.kueue.as_ref().map(|it| it.span);
+    let queues = cluster
+        .has_queues()
+        .then_some(cluster.written.queueing.span);
     let image = json!({
         "repository": "registry.k8s.io/kueue/kueue",
         "tag": "v0.19.2",
         "pullPolicy": "IfNotPresent",
     });
-    let values = json!({"controllerManager": {"manager": {"image": image}}});
-    alone(&KUEUE, wanted.map(|it| it.span), &values)
+    let mut values = json!({"controllerManager": {"manager": {"image": image}}});
+    if queues.is_some() {
+        let text = configuration::text(cluster);
+        values["managerConfig"] = json!({"controllerManagerConfigYaml": text});
+    }
+    alone(&KUEUE, queues.or(asked), &values)
 }

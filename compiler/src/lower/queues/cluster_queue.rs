@@ -1,0 +1,138 @@
+//! A team's ClusterQueue: what was promised to it on each pool.
+
+use gpuc_schema::config::{Kueue, Preempting, QueueOrder, Reclaiming};
+use serde_json::{Value, json};
+
+use super::cohort::COHORT;
+use super::{API_VERSION, COMPONENT, flavor};
+use crate::check::Checked;
+use crate::model::{Grant, Group, Team, groups};
+use crate::node::Origin;
+use crate::plan::Object;
+
+/// The queue of a team.
+pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
+    let settings = cluster.written.kueue.as_ref();
+    let settings = settings.map(|it| it.value.clone()).unwrap_or_default();
+    let mut resource_groups: Vec<Value> = groups(offers(team))
+        .iter()
+        .map(|group| resource_group(cluster, team, group))
+        .collect();
+    resource_groups.extend(anywhere(team));
+    let names: Vec<_> = team.namespaces.iter().map(|it| &it.value).collect();
+    let mut spec = json!({
+        "cohortName": COHORT,
+        "namespaceSelector": {"matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "In", "values": names},
+        ]},
+        "queueingStrategy": order(settings.order.value),
+        "preemption": preemption(&settings),
+        "resourceGroups": resource_groups,
+    });
+    if let Some(weight) = team.written.weight.filter(|_| settings.fair_sharing.value) {
+        spec["fairSharing"] = json!({"weight": weight.value});
+    }
+    let object = json!({
+        "apiVersion": API_VERSION,
+        "kind": "ClusterQueue",
+        "metadata": {
+            "name": team.name.value,
+            "labels": {"app.kubernetes.io/managed-by": "gpuc"},
+        },
+        "spec": spec,
+    });
+    let grants = team.grants().map(|grant| grant.span);
+    let anywhere = team.counted_anywhere().map(|(_, _, span)| span);
+    let spaces = team.namespaces.iter().map(|it| it.span);
+    let own = [
+        settings.order.span,
+        settings.reclaim.span,
+        settings.preempt.span,
+    ];
+    let weight = team.written.weight.iter().map(|it| it.span);
+    let inputs = [team.name.span].into_iter().chain(grants).chain(anywhere);
+    let inputs = inputs.chain(spaces).chain(own).chain(weight);
+    let why = "what is guaranteed to a team is its quota; up to its limit it borrows what others leave idle";
+    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+}
+
+/// What a team was promised, as pools and resources.
+fn offers(team: &Team) -> impl Iterator<Item = (usize, &str)> {
+    let grants = team.grants();
+    grants.map(|grant| (grant.pool, grant.resource.as_str()))
+}
+
+fn resource_group(cluster: &Checked<'_>, team: &Team, group: &Group) -> Value {
+    let quota = |pool: usize, resource: &String| {
+        let mut grants = team.grants();
+        let grant = grants.find(|it| it.pool == pool && it.resource == *resource);
+        // Every flavor of a group counts all of its resources, also those that its pool has none of.
+        let Some(grant) = grant else {
+            return json!({"name": resource, "nominalQuota": 0, "borrowingLimit": 0});
+        };
+        of_grant(grant)
+    };
+    let flavors = group.pools.iter().map(|pool| {
+        let resources = group.resources.iter().map(|it| quota(*pool, it));
+        json!({
+            "name": flavor::name(&cluster.pools[*pool]),
+            "resources": resources.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "coveredResources": group.resources,
+        "flavors": flavors.collect::<Vec<_>>(),
+    })
+}
+
+fn of_grant(grant: &Grant) -> Value {
+    let guaranteed = grant.guaranteed.value;
+    let mut quota = json!({
+        "name": grant.resource,
+        "nominalQuota": guaranteed,
+        "borrowingLimit": grant.limit.value.saturating_sub(guaranteed),
+    });
+    if let Some(lend) = grant.lend {
+        quota["lendingLimit"] = json!(lend.value);
+    }
+    quota
+}
+
+/// Nobody lends or borrows these: a quota of them is all that a team has.
+fn anywhere(team: &Team) -> Option<Value> {
+    let (names, quotas): (Vec<_>, Vec<_>) = team
+        .counted_anywhere()
+        .map(|(name, amount, _)| {
+            let quota = json!({
+                "name": name,
+                "nominalQuota": amount,
+                "borrowingLimit": 0,
+                "lendingLimit": 0,
+            });
+            (name, quota)
+        })
+        .unzip();
+    let flavors = json!([{"name": flavor::ANYWHERE, "resources": quotas}]);
+    (!names.is_empty()).then(|| json!({"coveredResources": names, "flavors": flavors}))
+}
+
+fn order(order: QueueOrder) -> &'static str {
+    match order {
+        QueueOrder::BestEffortFifo => "BestEffortFIFO",
+        QueueOrder::StrictFifo => "StrictFIFO",
+    }
+}
+
+fn preemption(settings: &Kueue) -> Value {
+    let reclaim = match settings.reclaim.value {
+        Reclaiming::Any => "Any",
+        Reclaiming::LowerPriority => "LowerPriority",
+        Reclaiming::Never => "Never",
+    };
+    let preempt = match settings.preempt.value {
+        Preempting::LowerPriority => "LowerPriority",
+        Preempting::LowerOrNewerEqualPriority => "LowerOrNewerEqualPriority",
+        Preempting::Never => "Never",
+    };
+    json!({"reclaimWithinCohort": reclaim, "withinClusterQueue": preempt})
+}

@@ -1,0 +1,80 @@
+//! What gpuc does not decide of Kueue's configuration is the chart's default: the chart takes it whole.
+
+use serde_json::{Value, json};
+
+use super::assert_none;
+use crate::corpus::cases;
+use crate::needs::{self, UPSTREAM};
+
+/// What gpuc decides, by its place.
+const OURS: &[&str] = &[
+    "/fairSharing",
+    "/integrations/frameworks",
+    "/managedJobsNamespaceSelector",
+    "/resources",
+];
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn what_is_not_decided_is_the_default() {
+    let read = |text: &str| -> Value {
+        let yaml: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
+        serde_json::to_value(yaml).unwrap()
+    };
+    let chart = read(&needs::text(UPSTREAM, "charts/kueue/values.yaml"));
+    let pointer = "/managerConfig/controllerManagerConfigYaml";
+    let default = read(chart.pointer(pointer).and_then(Value::as_str).unwrap());
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for case in cases() {
+        let releases = case.plan().releases.iter();
+        for release in releases.filter(|it| it.chart.name == "kueue") {
+            let values = serde_json::to_value(&release.values).unwrap();
+            let Some(text) = values.pointer(pointer).and_then(Value::as_str) else {
+                continue;
+            };
+            seen += 1;
+            let ours = read(text);
+            wrong.extend(
+                differences(&default, &ours)
+                    .iter()
+                    .map(|line| format!("{}: {line}", case.name)),
+            );
+            let frameworks = |of: &Value| of["integrations"]["frameworks"].clone();
+            let known = frameworks(&ours);
+            let known = known.as_array().unwrap();
+            for framework in frameworks(&default).as_array().unwrap() {
+                if !known.contains(framework) {
+                    wrong.push(format!("{}: {framework} does not wait", case.name));
+                }
+            }
+        }
+    }
+    assert!(seen > 3, "only {seen} configurations were looked at");
+    assert_none(&wrong);
+    let mut changed = default.clone();
+    changed["webhook"]["port"] = json!(9444);
+    assert_eq!(differences(&default, &changed).len(), 1, "a change is seen");
+}
+
+/// The places at which two configurations differ, but for what gpuc decides.
+fn differences(default: &Value, ours: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    differ(default, ours, "", &mut found);
+    found
+}
+
+fn differ(default: &Value, ours: &Value, path: &str, found: &mut Vec<String>) {
+    if OURS.contains(&path) {
+        return;
+    }
+    match (default, ours) {
+        (Value::Object(a), Value::Object(b)) => {
+            for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
+                let (a, b) = (&default[key], &ours[key]);
+                differ(a, b, &format!("{path}/{key}"), found);
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => found.push(format!("{path}: {a} became {b}")),
+    }
+}
