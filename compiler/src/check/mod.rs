@@ -94,7 +94,6 @@ mod pool_name_invalid;
 mod priority_invalid;
 mod queue_claims_uncounted;
 mod queue_lends_too_much;
-mod queue_namespace_quota;
 mod queue_quota_uneven;
 mod queue_setting_unused;
 mod queue_too_large;
@@ -277,7 +276,6 @@ pub static RULES: &[&Rule] = &[
     &queue_claims_uncounted::RULE,
     &queue_too_large::RULE,
     &queue_topology_wrong::RULE,
-    &queue_namespace_quota::RULE,
     &queue_without_gpus::RULE,
     &queue_lends_too_much::RULE,
 ];

@@ -4,6 +4,7 @@ use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Team};
 use gpuc_schema::Span;
+use gpuc_schema::config::Quota;
 
 /// A quota counts what nothing counts together.
 pub(super) static RULE: Rule = Rule {
@@ -24,8 +25,8 @@ and which part of it belongs to which of them only you know.
 
 ### What to do
 
-Write each namespace's own part in `namespaceQuotas`. With `queueing: kueue` GPUs, CPU and memory of
-`quota` are counted together; pods and storage are not.
+Write each namespace's own part in `namespaceQuotas`. With `queueing: kueue` all that jobs ask for,
+GPUs, CPU, memory and pods, is counted together and belongs into `quota`; storage is not.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -80,19 +81,8 @@ fn whole(cluster: &Cluster, team: &Team, report: &mut Report) {
         return;
     };
     // Queues count these over all namespaces.
-    let gpus = quota.gpus.iter().map(|it| it.span);
-    let jobs = gpus.chain(
-        [&quota.cpu, &quota.memory]
-            .into_iter()
-            .flatten()
-            .map(|it| it.span),
-    );
-    let others = quota.pods.iter().map(|it| it.span);
-    let others = others.chain(quota.storage.iter().map(|it| it.span));
-    let apart: Vec<_> = jobs
-        .filter(|_| !cluster.has_queues())
-        .chain(others)
-        .collect();
+    let jobs = of_jobs(quota).filter(|_| !cluster.has_queues());
+    let apart: Vec<_> = jobs.chain(quota.storage.iter().map(|it| it.span)).collect();
     if let Some(span) = apart.first() {
         let message = format!(
             "nothing counts this quota over the {} namespaces of `{}`",
@@ -125,7 +115,7 @@ fn parts(cluster: &Cluster, team: &Team, report: &mut Report) {
             .filter(|_| team.namespaces.len() == 1);
         let first = parts[..index].iter().find(|it| it.namespace == *name);
         let first = first.map(|it| it.span).or(whole.map(|it| it.span));
-        let gpus = part.quota.gpus.first().filter(|_| cluster.has_queues());
+        let queued = of_jobs(&part.quota).next().filter(|_| cluster.has_queues());
         if let Some(first) = first {
             let message = format!("the namespace `{name}` has two quotas");
             let draft = report.draft(&RULE.code, name.span, message);
@@ -133,15 +123,25 @@ fn parts(cluster: &Cluster, team: &Team, report: &mut Report) {
                 .label(first, "the first one")
                 .help("make one of them")
                 .emit();
-        } else if let Some(gpus) = gpus {
-            queued(gpus.span, cluster.written.queueing.span, report);
+        } else if let Some(span) = queued {
+            refuse_queued(span, cluster.written.queueing.span, report);
         }
     }
 }
 
-/// A queue's quota is the team's.
-fn queued(span: Span, queueing: Span, report: &mut Report) {
-    let message = "queues count GPUs over all namespaces of a team, not in one";
+/// Where a quota speaks of what queues count: all that jobs ask for.
+fn of_jobs(quota: &Quota) -> impl Iterator<Item = Span> {
+    let gpus = quota.gpus.iter().map(|it| it.span);
+    let amounts = [&quota.cpu, &quota.memory].into_iter().flatten();
+    let amounts = amounts.map(|it| it.span);
+    gpus.chain(amounts)
+        .chain(quota.pods.iter().map(|it| it.span))
+}
+
+/// A queue's quota is the team's. A quota of Kubernetes' own beside it could refuse the pods of a job that the queue let
+/// start: it would hold its GPUs and never run.
+fn refuse_queued(span: Span, queueing: Span, report: &mut Report) {
+    let message = "queues count jobs over all namespaces of a team, not in one";
     let draft = report.draft(&RULE.code, span, message);
     let draft = draft.label(queueing, "jobs wait in queues");
     draft.help("write it in the team's `quota`").emit();
@@ -185,10 +185,10 @@ mod tests {
             &[],
         );
         check(
-            "teams: [{name: b, namespaces: [b, c], quota: {pods: 1}, namespaceQuotas: [{namespace: b, quota: {gpus: [{pool: train, guaranteed: 1}]}}]}]\n            queueing: kueue",
+            "teams: [{name: b, namespaces: [b, c], quota: {storage: 1Ti}, namespaceQuotas: [{namespace: b, quota: {gpus: [{pool: train, guaranteed: 1}]}}]}]\n            queueing: kueue",
             &[
                 "nothing counts this quota over the 2 namespaces of `b`",
-                "queues count GPUs over all namespaces of a team, not in one",
+                "queues count jobs over all namespaces of a team, not in one",
             ],
         );
     }

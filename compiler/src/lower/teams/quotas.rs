@@ -44,7 +44,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
             inputs.push(amount.span);
         }
     }
-    if let Some(pods) = quota.pods {
+    if let Some(pods) = quota.pods.filter(|_| !by_queue) {
         hard.insert("pods".to_owned(), pods.value.to_string());
         inputs.push(pods.span);
     }
