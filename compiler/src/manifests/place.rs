@@ -1,18 +1,14 @@
 //! Pods that no pool holds, and what it is that keeps them from the nearest.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::Queueing;
 
-use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL};
+use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL, QUEUE_LABEL};
 use crate::node::Node;
 use crate::placement::{Answer, Demand, Reason, Request, Verdict, Why, places};
 use crate::source::Span;
 
 use super::pod::{Container, Pod};
 use super::resources::{Amount, amount, is_unknown};
-
-/// The label by which an object waits in a queue of Kueue's.
-pub(super) const QUEUE: &str = "kueue.x-k8s.io/queue-name";
 
 /// A pod that no pool holds.
 pub(crate) struct Unplaced<'s> {
@@ -112,12 +108,16 @@ fn chooses_a_pool(demand: &Demand) -> bool {
     labels.any(|label| label.key == POOL_LABEL || label.key == DEDICATED_TO)
 }
 
-/// Whether Kueue gives it the labels and tolerations of a pool when its turn has come.
+/// Whether it waits in a queue of Kueue's, which gives it the labels and tolerations of a pool when its turn has come. In
+/// a team's namespace it does without naming one.
 pub(super) fn is_queued(cluster: &Cluster, pod: &Pod<'_>) -> bool {
     let metadata = pod.object.root.get("metadata");
     let labels = metadata.and_then(|metadata| metadata.get("labels"));
-    cluster.written.queueing.value == Queueing::Kueue
-        && labels.and_then(|labels| labels.get(QUEUE)).is_some()
+    let names_one = labels.and_then(|labels| labels.get(QUEUE_LABEL)).is_some();
+    let namespace = pod.object.namespace.as_ref();
+    let mut namespaces = cluster.teams.iter().flat_map(|team| &team.namespaces);
+    let is_a_teams = namespaces.any(|own| Some(&own.value) == namespace);
+    cluster.has_queues() && (names_one || is_a_teams)
 }
 
 /// Whether a reason is about which nodes the pod may run on.

@@ -10,6 +10,7 @@ mod label_deprecated;
 mod limit_range;
 mod nowhere_to_run;
 mod privileged;
+mod queue_missing;
 mod quota_exceeded;
 mod quota_unenforced;
 mod request_too_large;
@@ -47,6 +48,7 @@ pub static RULES: &[&Rule] = &[
     &device_class_unknown::RULE,
     &host_devices::RULE,
     &privileged::RULE,
+    &queue_missing::RULE,
 ];
 
 #[cfg(test)]
