@@ -108,8 +108,8 @@ fn chooses_a_pool(demand: &Demand) -> bool {
     labels.any(|label| label.key == POOL_LABEL || label.key == DEDICATED_TO)
 }
 
-/// Whether it waits in a queue of Kueue's, which gives it the labels and tolerations of a pool when its turn has come. In
-/// a team's namespace it does without naming one.
+/// Whether it waits in a queue of Kueue's, which gives it the labels and tolerations of a pool when its turn has come.
+/// In a team's namespace it does without naming one.
 pub(super) fn is_queued(cluster: &Cluster, pod: &Pod<'_>) -> bool {
     let metadata = pod.object.root.get("metadata");
     let labels = metadata.and_then(|metadata| metadata.get("labels"));
