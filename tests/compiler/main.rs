@@ -21,6 +21,7 @@ mod fuzzed;
 mod golden;
 mod hosts;
 mod keys;
+mod manifests;
 mod matrix;
 mod measured;
 mod monitoring;

@@ -57,6 +57,18 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("placement", &["cloud", "diag", "model", "node", "source"]),
+    (
+        "manifests",
+        &[
+            "check",
+            "diag",
+            "model",
+            "node",
+            "placement",
+            "source",
+            "yaml",
+        ],
+    ),
     ("plan", &["chart", "node"]),
     (
         "lower",
@@ -270,6 +282,12 @@ fn every_file_is_in_its_list() {
 #[test]
 fn rules_are_sorted_and_in_their_blocks() {
     let number = |id: &str| id.trim_start_matches("GPUC").parse::<u32>().unwrap();
+    let of_manifests = gpuc::manifests::RULES
+        .iter()
+        .map(|rule| number(rule.code.id));
+    let of_manifests: Vec<_> = of_manifests.collect();
+    assert!(of_manifests.is_sorted_by(|a, b| a < b), "{of_manifests:?}");
+    assert!(of_manifests.iter().all(|id| (4000..4100).contains(id)));
     let mut lists = vec![(2000..2500, gpuc::check::RULES)];
     for cloud in gpuc::cloud::CLOUDS {
         let block = match cloud.facts().key {
