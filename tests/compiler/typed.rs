@@ -69,6 +69,7 @@ fn through<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, String>
 const CUSTOM: &[&str] = &[
     "karpenter.k8s.aws/",
     "karpenter.sh/",
+    "kueue.x-k8s.io/",
     "mellanox.com/",
     "monitoring.coreos.com/",
     "nvidia.com/",

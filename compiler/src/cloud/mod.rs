@@ -109,8 +109,8 @@ pub trait Cloud: Sync {
         Vec::new()
     }
 
-    /// The labels that say where in its network a pool's node is, from the widest part to the node itself; none where it
-    /// does not tell.
+    /// The labels that say where in its network a pool's node is, from the widest part to the node itself; none where
+    /// it does not tell.
     fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
         let _ = pool;
         &[]

@@ -183,8 +183,8 @@ impl Cloud for Eks {
 
     /// Machines with EFA are among those whose place in the network EC2 tells.
     ///
-    /// Source: <https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-operate-console-ui-governance-tasks-scheduling.html>
-    /// names the labels, and kubernetes/cloud-provider-aws sets them on EKS's nodes (read in excerpts, 2026-11-21).
+    /// Source: the guide to task governance of SageMaker HyperPod on EKS names the labels, and AWS' cloud controller
+    /// sets them on EKS's nodes (both read in excerpts, 2026-11-21).
     fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
         const LEVELS: &[&str] = &[
             "topology.k8s.aws/network-node-layer-1",
