@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::{check, mend};
 
 /// How a manifest is laid out.
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 #[derive(Clone, Debug)]
 struct Layout {
     /// Blanks of a level.
