@@ -108,7 +108,7 @@ fn one_test(work: &Work<'_>, test: &CudaTest, pool: &Pool) -> Object {
         "metadata": work.queued(&format!("{}-{}", work.name(), pool.name)),
         "spec": {
             "backoffLimit": 0,
-            "template": {"metadata": {"labels": work.labels()}, "spec": spec},
+            "template": {"metadata": pod::metadata(work), "spec": spec},
         },
     });
     work.object(COMPONENT, &object)

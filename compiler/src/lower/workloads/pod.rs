@@ -12,7 +12,7 @@ use super::fabric::{self, Needs};
 use super::{Work, slim, volumes};
 use crate::chart::{affinity, tolerations};
 use crate::lower::{claims, test_pod_class};
-use crate::model::{Pool, Sharing};
+use crate::model::{Pool, Sharing, topology_levels};
 use crate::plan::Object;
 
 /// What kinds say of their pods beside what users write.
@@ -44,7 +44,27 @@ impl Role<'_> {
 /// A pod's template on the pools of a workload.
 pub(super) fn template(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>) -> Value {
     let spec = spec(work, pods, role, &work.pools);
-    json!({"metadata": {"labels": work.labels()}, "spec": spec})
+    json!({"metadata": metadata(work), "spec": spec})
+}
+
+/// The metadata of its pods.
+pub(super) fn metadata(work: &Work<'_>) -> Value {
+    let mut metadata = json!({"labels": work.labels()});
+    if let Some(annotations) = topology(work) {
+        metadata["annotations"] = annotations;
+    }
+    metadata
+}
+
+/// What pods say to be let onto pools whose jobs are placed by the network: as near to each other as there is room.
+///
+/// Source: <https://kueue.sigs.k8s.io/docs/tasks/run/topology_aware_scheduling/>, 2026-11-21.
+fn topology(work: &Work<'_>) -> Option<Value> {
+    let topology = work.cluster.written.kueue.as_ref()?.topology.as_ref()?;
+    let mut pools = work.pools.iter();
+    pools.find(|pool| topology.pools.contains(&pool.name))?;
+    let levels = topology_levels(work.cluster, topology);
+    Some(json!({"kueue.x-k8s.io/podset-preferred-topology": levels.first()}))
 }
 
 fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool]) -> Value {

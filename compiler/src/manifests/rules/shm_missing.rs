@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "a container with several GPUs has little shared memory",
         explain: "### What it checks
 
-Whether a container that asks for two or more GPUs has a volume in memory at `/dev/shm`.
+Whether a container that asks for two or more GPUs has a volume in memory at `/dev/shm`. One that only
+looks at its GPUs, by `nvidia-smi`, needs none.
 
 ### Why it matters
 
@@ -106,7 +107,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let requested = requests.find(|it| it.key == gpus.key);
             // Which of the two is meant is to be said first.
             let is_open = requested.is_some_and(|it| amount(&it.value) != Amount::Whole(count));
-            if !is_whole || is_open || has_mount(container) {
+            if !is_whole || is_open || has_mount(container) || only_looks(container) {
                 continue;
             }
             let message = format!(
@@ -129,6 +130,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             };
         }
     }
+}
+
+/// Whether it only asks what GPUs it has.
+fn only_looks(container: &Container<'_>) -> bool {
+    let command = container.node.get("command").map(Node::items);
+    let program = command.and_then(|words| words.first()?.text());
+    program.is_some_and(|program| program.rsplit('/').next() == Some("nvidia-smi"))
 }
 
 /// Whether its shared memory is the host's.
