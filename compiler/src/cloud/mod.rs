@@ -322,6 +322,8 @@ pub struct Facts {
     pub storage: Option<&'static StorageFacts>,
     /// Whether it replaces broken nodes.
     pub repairs: Repairs,
+    /// What shows whether the network of a cluster enforces NetworkPolicies, in words.
+    pub policies_shown_by: &'static str,
 }
 
 /// Whether a cloud replaces broken nodes.

@@ -105,6 +105,8 @@ static FACTS: Facts = Facts {
     template_resources: true,
     storage: Some(&storage::STORAGE),
     repairs: Repairs::WhenAsked,
+    // Source: docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html, 2026-11-22.
+    policies_shown_by: "`aws eks describe-addon --addon-name vpc-cni` with `enableNetworkPolicy` among its `configurationValues`, or another network plugin that does",
 };
 
 static RESOURCES: &[&ResourceKind] = &[

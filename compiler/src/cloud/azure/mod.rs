@@ -101,6 +101,8 @@ static FACTS: Facts = Facts {
     template_resources: false,
     storage: Some(&storage::STORAGE),
     repairs: Repairs::Always,
+    // Source: learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22.
+    policies_shown_by: "`az aks show --query networkProfile.networkPolicy` with `cilium`, `calico` or `azure`",
 };
 
 static RESOURCES: &[&ResourceKind] = &[

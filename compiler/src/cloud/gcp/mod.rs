@@ -103,6 +103,8 @@ static FACTS: Facts = Facts {
     template_resources: false,
     storage: Some(&storage::STORAGE),
     repairs: Repairs::Always,
+    // Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2, 2026-11-22.
+    policies_shown_by: "`gcloud container clusters describe` with `datapathProvider: ADVANCED_DATAPATH`, or `networkPolicy` with `enabled: true`",
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];
