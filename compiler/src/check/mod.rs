@@ -52,6 +52,7 @@ mod hosts_without_need;
 mod idle_not_told;
 mod image_invalid;
 mod imex_unavailable;
+mod isolation_unseen;
 mod label_invalid;
 mod label_reserved;
 mod local_disks_unavailable;
@@ -103,6 +104,7 @@ mod quota_counts_together;
 mod quota_limit_unreachable;
 mod quota_over_namespaces;
 mod quota_overcommitted;
+mod quota_pool_dedicated;
 mod quota_pools_alike;
 mod rdma_unavailable;
 mod region_unknown;
@@ -278,6 +280,8 @@ pub static RULES: &[&Rule] = &[
     &guarantee_unkept::RULE,
     &overcommit_unused::RULE,
     &team_without_quota::RULE,
+    &isolation_unseen::RULE,
+    &quota_pool_dedicated::RULE,
     &queue_without_teams::RULE,
     &queue_setting_unused::RULE,
     &queue_quota_uneven::RULE,
