@@ -20,8 +20,8 @@ pub struct Team {
     /// Who belongs to the team.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Spanned<Member>>,
-    /// How much the team may use. With `queueing: kueue` jobs are counted over all of the team's namespaces; else a quota
-    /// counts one namespace, and a team with several says it for each of them, in `namespaceQuotas`.
+    /// How much the team may use. With `queueing: kueue` jobs are counted over all of the team's namespaces; else a
+    /// quota counts one namespace, and a team with several says it for each of them, in `namespaceQuotas`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<Spanned<Quota>>,
     /// How much each of the team's namespaces may use.
@@ -196,8 +196,8 @@ pub struct Amounts {
     pub memory: Option<Spanned<Quantity>>,
 }
 
-/// How important pods are: a `PriorityClass`. Kubernetes does not let its `value` and `preempts` change: Flux and Argo CD
-/// make the class anew then, else delete it by hand first. Pods that are there keep what they had.
+/// How important pods are: a `PriorityClass`. Kubernetes does not let its `value` and `preempts` change: Flux and
+/// Argo CD make the class anew then, else delete it by hand first. Pods that are there keep what they had.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Priority {

@@ -17,6 +17,13 @@ use crate::plan::{Change, Command, Field, FieldKind, Observe, Resource, Resource
 /// An add-on. What becomes of its version is EKS's and the user's affair.
 pub(super) static KIND: ResourceKind = ResourceKind {
     name: "EKS add-on",
+    fields: &[],
+    definitions: "",
+};
+
+/// The network plugin, where gpuc has it enforce policies.
+pub(super) static NETWORK_KIND: ResourceKind = ResourceKind {
+    name: "EKS network plugin",
     fields: &[POLICIES],
     definitions: r#"def configured: .addon.configurationValues // "" | if . == "" then {} else fromjson end;
 "#,
@@ -105,7 +112,7 @@ fn network(spans: Vec<Span>, target: &Target) -> Resource {
         .with_word(Word::ObservedWords(kept.to_owned()));
     let origin = Origin::rule(spans, "policies of isolated teams have to be enforced");
     Resource {
-        kind: &KIND,
+        kind: &NETWORK_KIND,
         name: NETWORK.to_owned(),
         script: "addons".to_owned(),
         about: about(target),
@@ -172,7 +179,7 @@ mod tests {
 
     fn addons(made: &Provisioning) -> Vec<&str> {
         let resources = made.resources.iter();
-        let addons = resources.filter(|it| it.kind.name == "EKS add-on");
+        let addons = resources.filter(|it| it.script == "addons");
         addons.map(|it| it.name.as_str()).collect()
     }
 

@@ -113,6 +113,7 @@ static RESOURCES: &[&ResourceKind] = &[
     &cluster::KIND,
     &pool::KIND,
     &addons::KIND,
+    &addons::NETWORK_KIND,
     &autoscaler::IDENTITY,
     &karpenter::LEFT,
     &karpenter::STACK,
