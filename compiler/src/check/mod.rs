@@ -94,10 +94,12 @@ mod pool_name_invalid;
 mod priority_invalid;
 mod queue_claims_uncounted;
 mod queue_lends_too_much;
+mod queue_preempts_anyway;
 mod queue_quota_uneven;
 mod queue_setting_unused;
 mod queue_too_large;
 mod queue_topology_wrong;
+mod queue_weight_invalid;
 mod queue_without_gpus;
 mod queue_without_teams;
 mod quota_counts_together;
@@ -288,8 +290,10 @@ pub static RULES: &[&Rule] = &[
     &queue_claims_uncounted::RULE,
     &queue_too_large::RULE,
     &queue_topology_wrong::RULE,
+    &queue_weight_invalid::RULE,
     &queue_without_gpus::RULE,
     &queue_lends_too_much::RULE,
+    &queue_preempts_anyway::RULE,
     &workload_kind_unclear::RULE,
     &workload_name_invalid::RULE,
     &workload_pool_unknown::RULE,
