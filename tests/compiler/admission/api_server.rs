@@ -1,9 +1,9 @@
 //! What an API server with a tree's policies says of an object: which of them look at it, and what they find.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use cel::extractors::This;
+use cel::objects::{Key, Map};
 use cel::parser::Parser;
 use cel::{Context, ExecutionError, Value as Cel};
 use gpuc::plan::Plan;
@@ -19,50 +19,69 @@ pub(crate) enum Said {
 /// A namespace, by its name and labels.
 pub(crate) type Namespace<'n> = (&'n str, &'n [(&'n str, &'n str)]);
 
-/// What it says of an object that is made in a namespace, policy by policy.
-pub(crate) fn made(plan: &Plan, object: &Value, namespace: Namespace<'_>) -> Vec<Said> {
-    changed(plan, &Value::Null, object, namespace)
+/// An API server that was given a tree.
+pub(crate) struct ApiServer {
+    /// Each binding, and the spec of its policy.
+    policies: Vec<(Value, Value)>,
 }
 
-/// What it says of a change.
-pub(crate) fn changed(
-    plan: &Plan,
-    before: &Value,
-    after: &Value,
-    namespace: Namespace<'_>,
-) -> Vec<Said> {
-    let mut said = Vec::new();
-    for binding in of_kind(plan, "ValidatingAdmissionPolicyBinding") {
-        let selector = &binding["spec"]["matchResources"]["namespaceSelector"];
-        if !selector.is_object() || !selects(selector, namespace) {
-            continue;
+impl ApiServer {
+    pub(crate) fn with(plan: &Plan) -> Self {
+        let of_kind = |kind: &'static str| {
+            let objects = plan.objects.iter();
+            let objects = objects.filter(move |it| it.identity.kind == kind);
+            objects.map(|it| serde_json::to_value(&it.node).unwrap())
+        };
+        let policies: Vec<_> = of_kind("ValidatingAdmissionPolicy").collect();
+        let of_namespaces = |binding: &Value| {
+            let matched = &binding["spec"]["matchResources"];
+            matched["namespaceSelector"].is_object()
+        };
+        let bindings = of_kind("ValidatingAdmissionPolicyBinding").filter(of_namespaces);
+        let with_policy = bindings.map(|binding| {
+            let name = &binding["spec"]["policyName"];
+            let mut policies = policies.iter();
+            let policy = policies.find(|it| it["metadata"]["name"] == *name);
+            let spec = policy.unwrap()["spec"].clone();
+            (binding, spec)
+        });
+        Self {
+            policies: with_policy.collect(),
         }
-        let name = &binding["spec"]["policyName"];
-        let mut policies = of_kind(plan, "ValidatingAdmissionPolicy");
-        let policy = policies.find(|it| it["metadata"]["name"] == *name);
-        let spec = &policy.unwrap()["spec"];
-        let operation = if before.is_null() { "CREATE" } else { "UPDATE" };
-        if !matches(spec, after, operation) {
-            continue;
-        }
-        let actions = &binding["spec"]["validationActions"];
-        let found = broken(spec, before, after, operation);
-        said.extend(found.into_iter().map(|message| {
-            if *actions == json!(["Deny"]) {
-                Said::Refused(message)
-            } else {
-                assert_eq!(*actions, json!(["Warn", "Audit"]));
-                Said::Warned(message)
-            }
-        }));
     }
-    said
-}
 
-fn of_kind<'p>(plan: &'p Plan, kind: &'static str) -> impl Iterator<Item = Value> + use<'p> {
-    let objects = plan.objects.iter();
-    let objects = objects.filter(move |it| it.identity.kind == kind);
-    objects.map(|it| serde_json::to_value(&it.node).unwrap())
+    /// What it says of an object that is made in a namespace, policy by policy.
+    pub(crate) fn made(&self, object: &Value, namespace: Namespace<'_>) -> Vec<Said> {
+        self.changed(&Value::Null, object, namespace)
+    }
+
+    /// What it says of a change.
+    pub(crate) fn changed(
+        &self,
+        before: &Value,
+        after: &Value,
+        namespace: Namespace<'_>,
+    ) -> Vec<Said> {
+        let operation = if before.is_null() { "CREATE" } else { "UPDATE" };
+        let mut said = Vec::new();
+        for (binding, spec) in &self.policies {
+            let selector = &binding["spec"]["matchResources"]["namespaceSelector"];
+            if !selects(selector, namespace) || !matches(spec, after, operation) {
+                continue;
+            }
+            let actions = &binding["spec"]["validationActions"];
+            let found = broken(spec, before, after, operation);
+            said.extend(found.into_iter().map(|message| {
+                if *actions == json!(["Deny"]) {
+                    Said::Refused(message)
+                } else {
+                    assert_eq!(*actions, json!(["Warn", "Audit"]));
+                    Said::Warned(message)
+                }
+            }));
+        }
+        said
+    }
 }
 
 fn selects(selector: &Value, (name, labels): Namespace<'_>) -> bool {
@@ -108,8 +127,7 @@ fn broken(spec: &Value, before: &Value, after: &Value, operation: &str) -> Vec<S
     let request = json!({"operation": operation});
     context.add_variable("request", &request).unwrap();
     // What Kubernetes has and this evaluator does not: <https://kubernetes.io/docs/reference/using-api/cel/>.
-    context.add_function("dyn", |value: Cel| value);
-    context.add_function("sum", sum);
+    context.add_function("sum", sum).unwrap();
     let items = |key: &str| spec[key].as_array().unwrap().clone();
     let conditions = items("matchConditions");
     if !conditions
@@ -118,12 +136,14 @@ fn broken(spec: &Value, before: &Value, after: &Value, operation: &str) -> Vec<S
     {
         return Vec::new();
     }
-    let mut variables: HashMap<String, Cel> = HashMap::new();
+    let mut variables = Map {
+        map: Arc::default(),
+    };
     for variable in items("variables") {
         let value = evaluate(&context, &variable["expression"]);
-        variables.insert(variable["name"].as_str().unwrap().to_owned(), value);
-        let known = Cel::from(variables.clone());
-        context.add_variable_from_value("variables", known);
+        let name = Key::from(variable["name"].as_str().unwrap());
+        Arc::make_mut(&mut variables.map).insert(name, value);
+        context.add_variable_from_value("variables", Cel::Map(variables.clone()));
     }
     let validations = items("validations");
     let mut found = Vec::new();

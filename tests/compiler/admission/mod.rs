@@ -2,12 +2,11 @@
 
 pub(crate) mod api_server;
 
-use gpuc::plan::Plan;
 use serde_json::{Value, json};
 
 use crate::corpus::cases;
 use crate::support::compile_text;
-use api_server::{Said, changed, made};
+use api_server::{ApiServer, Said};
 
 const SANDBOX: api_server::Namespace<'_> = ("sandbox", &[]);
 
@@ -16,7 +15,7 @@ const SANDBOX: api_server::Namespace<'_> = ("sandbox", &[]);
 const POOLS: &str = r#"
 nodePools:
   - {name: cpu, hosts: [a], nodes: {count: 1}, taints: [{key: system, value: only, effect: NoSchedule}]}
-  - {name: train, gpu: {model: A100, perNode: 8}, hosts: [b], nodes: {count: 1}, taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]}
+  - {name: train, gpu: {model: H100, perNode: 8}, hosts: [b], nodes: {count: 1}, taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]}
   - {name: spot, gpu: {model: L4, perNode: 2}, hosts: [c], nodes: {count: 1}, taints: [{key: spot, value: "yes", effect: NoExecute}]}
   - {name: turns, gpu: {model: L4, perNode: 2}, hosts: [d], nodes: {count: 1}, sharing: {timeSlicing: {replicas: 4, rename: true}}}
   - {name: slices, gpu: {model: A30, perNode: 1}, hosts: [e], nodes: {count: 1}, sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}}
@@ -27,7 +26,7 @@ nodePools:
   - {name: claimed, gpu: {model: H100, perNode: 8}, hosts: [b], nodes: {count: 1}, stack: {allocation: dra}}
 ";
 
-fn plan(rest: &str) -> Plan {
+fn plan(rest: &str) -> ApiServer {
     let text = format!(
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.35\"}}\n\
          cloud: {{onPrem: {{context: demo}}}}\nstack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
@@ -36,14 +35,15 @@ fn plan(rest: &str) -> Plan {
     plan_of(&text)
 }
 
-fn plan_of(text: &str) -> Plan {
+fn plan_of(text: &str) -> ApiServer {
     let mut outcome = compile_text(text);
     let said = outcome.text();
     let compilation = outcome.compilations.pop().unwrap();
-    compilation.plan.unwrap_or_else(|| panic!("{said}"))
+    let plan = compilation.plan.unwrap_or_else(|| panic!("{said}"));
+    ApiServer::with(&plan)
 }
 
-fn enforced() -> Plan {
+fn enforced() -> ApiServer {
     plan(&format!("{POOLS}\nadmission: {{guard: enforce}}"))
 }
 
@@ -65,15 +65,15 @@ fn asking(limits: &str, rest: &str) -> Value {
 
 /// One that is wrong, the words that say why, and it mended.
 #[track_caller]
-fn mended(plan: &Plan, bad: &Value, words: &str, refused: bool, good: &Value) {
-    let said = made(plan, bad, SANDBOX);
+fn mended(plan: &ApiServer, bad: &Value, words: &str, refused: bool, good: &Value) {
+    let said = plan.made(bad, SANDBOX);
     match (said.as_slice(), refused) {
         ([Said::Refused(message)], true) | ([Said::Warned(message)], false) => {
             assert!(message.contains(words), "{message}");
         }
         _ => panic!("{said:?} of {bad:#}"),
     }
-    assert_eq!(made(plan, good, SANDBOX), [], "{good:#}");
+    assert_eq!(plan.made(good, SANDBOX), [], "{good:#}");
 }
 
 #[test]
@@ -111,15 +111,16 @@ fn names_that_no_pool_offers() {
         "example.com/gpu: '1'",
         "cpu: 500m",
         "nvidia.com/hostdev: '1'",
+        "nvidia.com/mig-1g.5gb: '0'",
     ] {
-        assert_eq!(made(&plan, &asking(other, ""), SANDBOX), [], "{other}");
+        assert_eq!(plan.made(&asking(other, ""), SANDBOX), [], "{other}");
     }
     let by_request = pod(
         "{containers: [{name: a, resources: {requests: {cpu: '1'}}}], \
          initContainers: [{name: b, resources: {requests: {nvidia.com/gpus: '1'}}}]}",
     );
     assert!(matches!(
-        made(&plan, &by_request, SANDBOX)[..],
+        plan.made(&by_request, SANDBOX)[..],
         [Said::Refused(_)]
     ));
 }
@@ -127,7 +128,7 @@ fn names_that_no_pool_offers() {
 #[test]
 fn where_gpus_are_claimed_nothing_offers_them() {
     let old = plan(&format!("{CLAIMED}\nadmission: {{guard: enforce}}"));
-    let said = made(&old, &asking("nvidia.com/gpu: '1'", ""), SANDBOX);
+    let said = old.made(&asking("nvidia.com/gpu: '1'", ""), SANDBOX);
     let [Said::Refused(message)] = &said[..] else {
         panic!("{said:?}");
     };
@@ -141,7 +142,7 @@ fn where_gpus_are_claimed_nothing_offers_them() {
     );
     // From then on Kubernetes makes the claim.
     let new = plan_of(&text);
-    assert_eq!(made(&new, &asking("nvidia.com/gpu: '1'", ""), SANDBOX), []);
+    assert_eq!(new.made(&asking("nvidia.com/gpu: '1'", ""), SANDBOX), []);
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn more_than_a_node_has() {
              {list}: [{{name: b, resources: {{limits: {{nvidia.com/gpu: '{second}'}}}}}}], {TOLERATED}}}"
         ))
     };
-    assert_eq!(made(&plan, &two(8, 8, "initContainers"), SANDBOX), []);
+    assert_eq!(plan.made(&two(8, 8, "initContainers"), SANDBOX), []);
     mended(&plan, &two(1, 9, "initContainers"), words, true, &good);
     let both = pod(&format!(
         "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '5'}}}}}}, \
@@ -241,7 +242,7 @@ fn whoever_adds_tolerations_is_known() {
     ));
     let team: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "a")]);
     let bare = asking("nvidia.com/gpu: '1'", "");
-    assert_eq!(made(&queued, &bare, team), [], "Kueue does");
+    assert_eq!(queued.made(&bare, team), [], "Kueue does");
     // GKE's own taint, which its API server lets everybody through who asks for GPUs.
     let gke = |more: &str| {
         plan_of(&format!(
@@ -253,9 +254,9 @@ fn whoever_adds_tolerations_is_known() {
              admission: {{guard: enforce}}\n"
         ))
     };
-    assert_eq!(made(&gke(""), &bare, SANDBOX), []);
+    assert_eq!(gke("").made(&bare, SANDBOX), []);
     let own = gke(", dedicatedTo: research");
-    let said = made(&own, &bare, SANDBOX);
+    let said = own.made(&bare, SANDBOX);
     let [Said::Refused(message)] = &said[..] else {
         panic!("{said:?}");
     };
@@ -356,17 +357,17 @@ fn whatever_makes_pods_is_looked_at_when_its_pods_change() {
     );
     for (bad, good) in makers(&bad).into_iter().zip(makers(&good)) {
         let refused = |said: &[Said]| matches!(said, [Said::Refused(_)]);
-        assert!(refused(&made(&plan, &bad, SANDBOX)), "{bad:#}");
-        assert!(refused(&changed(&plan, &good, &bad, SANDBOX)), "{bad:#}");
-        assert_eq!(made(&plan, &good, SANDBOX), []);
-        assert_eq!(changed(&plan, &bad, &good, SANDBOX), []);
+        assert!(refused(&plan.made(&bad, SANDBOX)), "{bad:#}");
+        assert!(refused(&plan.changed(&good, &bad, SANDBOX)), "{bad:#}");
+        assert_eq!(plan.made(&good, SANDBOX), []);
+        assert_eq!(plan.changed(&bad, &good, SANDBOX), []);
         let mut scaled = bad.clone();
         scaled["spec"]["replicas"] = json!(3);
         scaled["metadata"]["annotations"] = json!({"revision": "2"});
-        assert_eq!(changed(&plan, &bad, &scaled, SANDBOX), [], "{bad:#}");
+        assert_eq!(plan.changed(&bad, &scaled, SANDBOX), [], "{bad:#}");
     }
     assert_eq!(
-        changed(&plan, &good, &bad, SANDBOX),
+        plan.changed(&good, &bad, SANDBOX),
         [],
         "a pod's containers ask for what they asked for"
     );
@@ -379,13 +380,13 @@ fn daemons_may_see_every_node() {
                 tolerations: [{key: nvidia.com/gpu, operator: Exists}], volumes: [{name: a, hostPath: {path: /dev/nvidia0}}]}";
     let mut pod = pod(spec);
     assert_eq!(
-        made(&plan, &pod, SANDBOX).len(),
+        plan.made(&pod, SANDBOX).len(),
         3,
         "the runtime class is said with the variable"
     );
-    assert_eq!(made(&plan, &makers(&pod)[3], SANDBOX), []);
+    assert_eq!(plan.made(&makers(&pod)[3], SANDBOX), []);
     pod["metadata"]["ownerReferences"] = json!([{"kind": "DaemonSet", "name": "a"}]);
-    assert_eq!(made(&plan, &pod, SANDBOX), []);
+    assert_eq!(plan.made(&pod, SANDBOX), []);
 }
 
 #[test]
@@ -393,10 +394,10 @@ fn what_the_guard_looks_at_and_what_it_does() {
     let bad = asking("nvidia.com/gpu.type: '1'", "");
     let warned = plan(&format!("{POOLS}\nadmission: {{exempt: [tools]}}"));
     assert!(
-        matches!(made(&warned, &bad, SANDBOX)[..], [Said::Warned(_)]),
+        matches!(warned.made(&bad, SANDBOX)[..], [Said::Warned(_)]),
         "it warns unless told otherwise"
     );
-    assert_eq!(made(&warned, &bad, ("tools", &[])), []);
+    assert_eq!(warned.made(&bad, ("tools", &[])), []);
     let own = [
         "kube-system",
         "kube-public",
@@ -405,20 +406,20 @@ fn what_the_guard_looks_at_and_what_it_does() {
         "nvidia-device-plugin",
     ];
     for own in own {
-        assert_eq!(made(&warned, &bad, (own, &[])), [], "{own}");
+        assert_eq!(warned.made(&bad, (own, &[])), [], "{own}");
     }
     let teams = plan(&format!(
         "{POOLS}\nteams: [{{name: a, namespaces: [a, b]}}]\nadmission: {{guard: enforce, exempt: [b]}}"
     ));
     let team: &[_] = &[("gpuc.dev/team", "a")];
     assert!(matches!(
-        made(&teams, &bad, ("a", team))[..],
+        teams.made(&bad, ("a", team))[..],
         [Said::Refused(_)]
     ));
-    assert_eq!(made(&teams, &bad, ("b", team)), []);
-    assert_eq!(made(&teams, &bad, SANDBOX), []);
+    assert_eq!(teams.made(&bad, ("b", team)), []);
+    assert_eq!(teams.made(&bad, SANDBOX), []);
     let none = plan(POOLS);
-    assert_eq!(made(&none, &bad, SANDBOX), []);
+    assert_eq!(none.made(&bad, SANDBOX), []);
 }
 
 /// Every object of a tree, as if it were put where the guard looks, if it looks at that namespace at all.
@@ -429,6 +430,7 @@ fn nothing_that_gpuc_makes_is_refused_or_warned_about() {
         let plan = case.plan();
         let mut objects = plan.objects.iter();
         guarded += usize::from(objects.any(|it| it.component == "admission"));
+        let server = ApiServer::with(plan);
         for object in &plan.objects {
             let Some(namespace) = object.identity.namespace.as_deref() else {
                 continue;
@@ -440,7 +442,7 @@ fn nothing_that_gpuc_makes_is_refused_or_warned_about() {
                 .into_iter()
                 .collect();
             assert_eq!(
-                made(plan, &value, (namespace, &labels)),
+                server.made(&value, (namespace, &labels)),
                 [],
                 "{}: {:?}",
                 case.name,

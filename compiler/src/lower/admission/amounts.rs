@@ -1,5 +1,5 @@
-//! More of a resource than a node of any pool has, and several shares of a GPU: the pod waits for ever, or is refused by
-//! the node.
+//! More of a resource than a node of any pool has, and several shares of a GPU: the pod waits for ever, or is refused
+//! by the node.
 //!
 //! Containers run at once and add up; those that run before them do not. A container of the latter that stays counts
 //! alone, which is never too much.
@@ -62,14 +62,16 @@ fn of_resource(resource: &str, pools: &[(&Pool, u32)], all: &str, before: &str) 
             rooms.push(room);
         }
     }
+    let all_shared = rooms.iter().all(|room| room.is_shared);
     let fits = rooms.iter().map(|room| {
-        let (has, most) = (
-            room.per_node,
-            if room.is_shared { 1 } else { room.per_node },
-        );
-        format!(
-            "variables.{all}.sum() <= {has} && (variables.{all} + variables.{before}).all(count, count <= {most})"
-        )
+        let has = room.per_node;
+        let together = format!("variables.{all}.sum() <= {has}");
+        if all_shared {
+            // That a container gets one is a demand of its own.
+            return together;
+        }
+        let most = if room.is_shared { 1 } else { has };
+        format!("{together} && (variables.{all} + variables.{before}).all(count, count <= {most})")
     });
     let fits: Vec<_> = fits.collect();
     let has = pools.iter().map(|(pool, per_node)| {
@@ -82,7 +84,7 @@ fn of_resource(resource: &str, pools: &[(&Pool, u32)], all: &str, before: &str) 
     });
     let has: Vec<_> = has.collect();
     let mut demands = Vec::new();
-    if rooms.iter().all(|room| room.is_shared) {
+    if all_shared {
         demands.push(Demand {
             expression: format!(
                 "(variables.{all} + variables.{before}).all(count, count <= 1)"

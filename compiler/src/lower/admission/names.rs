@@ -9,7 +9,7 @@ use crate::model::POOL_LABEL;
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let known = known(cluster);
     let is_unknown = format!(
-        "{} && !(name in {})",
+        "{} && !(name in {}) && string(list[name]) != '0'",
         cel::is_gpu("name"),
         cel::texts(&known)
     );

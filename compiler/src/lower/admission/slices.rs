@@ -1,5 +1,5 @@
-//! Several slices of one container: a program sees one of them, and they cannot reach each other. Some programs mean it,
-//! so that it is said and not refused.
+//! Several slices of one container: a program sees one of them, and they cannot reach each other. Some programs mean
+//! it, so that it is said and not refused.
 //!
 //! Source: docs.nvidia.com/datacenter/tesla/mig-user-guide, «Application Considerations» (from memory).
 
