@@ -26,6 +26,7 @@ pub mod fleet;
 pub mod load;
 pub mod lock;
 pub mod lower;
+pub mod manifests;
 pub mod model;
 pub mod node;
 pub mod placement;
@@ -53,6 +54,7 @@ pub fn codes() -> Vec<&'static Code> {
         audit::codes::CODES,
     ]
     .concat();
+    codes.extend(manifests::RULES.iter().map(|rule| &rule.code));
     codes.extend(rules.chain(of_clouds).map(|rule| &rule.code));
     codes.sort_by_key(|code| code.id);
     codes

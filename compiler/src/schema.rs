@@ -11,66 +11,9 @@ pub fn json() -> String {
     text + "\n"
 }
 
-/// The schema as a value. What is not compiled yet says so in its description.
+/// The schema as a value.
 pub fn value() -> Value {
-    let mut schema = schemars::schema_for!(GpuCluster).to_value();
-    for part in NOT_COMPILED {
-        mark(&mut schema, part);
-    }
-    schema
-}
-
-/// A part of the file that can be read and is not made yet: `gpuc check` refuses it.
-#[derive(Debug)]
-pub struct NotCompiled {
-    /// The key's path.
-    pub path: &'static str,
-    /// The value, where others of the same key are made.
-    pub value: Option<&'static str>,
-}
-
-/// Every part that is not made yet: what the check refuses and what the schema's descriptions mark.
-pub static NOT_COMPILED: &[NotCompiled] = &[not_compiled("workloads", None)];
-
-const fn not_compiled(path: &'static str, value: Option<&'static str>) -> NotCompiled {
-    NotCompiled { path, value }
-}
-
-/// What a description says of such a part.
-const MARK: &str = "Not compiled yet: `gpuc check` refuses it.";
-
-fn mark(schema: &mut Value, part: &NotCompiled) {
-    let mut pointer = String::new();
-    for key in part.path.split('.') {
-        pointer = format!("{}/properties/{key}", followed(schema, pointer));
-    }
-    if let Some(value) = part.value {
-        let choice = followed(schema, pointer);
-        let choices = schema.pointer(&format!("{choice}/oneOf"));
-        let mut choices = choices.and_then(Value::as_array).into_iter().flatten();
-        let index = choices.position(|choice| choice["const"] == value);
-        let index = index.unwrap_or_else(|| unreachable!("{}: {value} is in it", part.path));
-        pointer = format!("{choice}/oneOf/{index}");
-    }
-    let place = schema.pointer_mut(&pointer);
-    let place = place.unwrap_or_else(|| unreachable!("{} is in the schema", part.path));
-    let described = text(place, "description");
-    // In the first paragraph, so that every table has it.
-    let (first, rest) = described.split_once("\n\n").unwrap_or((&described, ""));
-    let marked = format!("{first} {MARK}\n\n{rest}");
-    place["description"] = Value::String(marked.trim().to_owned());
-}
-
-/// Where the schema stands that a place refers to, itself or as the one that is not null.
-fn followed(schema: &Value, pointer: String) -> String {
-    let place = schema.pointer(&pointer).unwrap_or(&Value::Null);
-    let options = place.get("anyOf").and_then(Value::as_array);
-    let mut places = options.into_iter().flatten().chain([place]);
-    let reference = places.find_map(|place| place.get("$ref")?.as_str());
-    match reference {
-        Some(reference) => reference.trim_start_matches('#').to_owned(),
-        None => pointer,
-    }
+    schemars::schema_for!(GpuCluster).to_value()
 }
 
 /// What is known of a key: `nodePools.sharing.mig`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc::diag::{Edit, Severity};
+use gpuc::diag::{Edit, MANIFEST, Severity};
 
 use crate::support::{Outcome, compile_text, expect_files};
 
@@ -152,8 +152,11 @@ fn edits(outcome: &Outcome) -> Vec<Edit> {
 fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     let mut text = text.to_owned();
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.span));
+    let manifest = text.find(MANIFEST).map_or(0, |at| at + MANIFEST.len());
     for edit in edits {
-        text.replace_range(edit.span.start as usize..edit.span.end as usize, &edit.text);
+        let start = if edit.span.source == 0 { 0 } else { manifest };
+        let place = start + edit.span.start as usize..start + edit.span.end as usize;
+        text.replace_range(place, &edit.text);
     }
     text
 }

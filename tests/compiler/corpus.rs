@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use gpuc::compile::Compilation;
 use gpuc::lock::Lock;
+use gpuc::model::Cluster;
 use gpuc::plan::Plan;
 use gpuc::tree::Tree;
 
@@ -23,6 +24,11 @@ impl Case {
     /// What to do.
     pub(crate) fn plan(&self) -> &Plan {
         self.compilation.plan.as_ref().unwrap()
+    }
+
+    /// What gpuc understands of it.
+    pub(crate) fn cluster(&self) -> &Cluster {
+        self.compilation.cluster.as_ref().unwrap()
     }
 
     /// The files.

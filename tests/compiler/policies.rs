@@ -60,7 +60,10 @@ fn prometheus_alone_may_ask_the_exporters() {
             let objects = objects.filter(move |it| it.identity.kind == kind);
             objects.map(|it| serde_json::to_value(&it.node).unwrap())
         };
-        let policies: Vec<_> = of_kind("NetworkPolicy").collect();
+        // Those of teams are about their own pods.
+        let of_team = |policy: &Value| policy["metadata"]["labels"].get("gpuc.dev/team").is_some();
+        let policies = of_kind("NetworkPolicy").filter(|it| !of_team(it));
+        let policies: Vec<_> = policies.collect();
         let watched = of_kind("PodMonitor").next().is_some();
         let mut idle = policies.clone();
         for (namespace, labels) in exporters(plan) {

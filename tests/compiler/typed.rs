@@ -3,13 +3,18 @@
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Namespace, PersistentVolume, ResourceQuota, ServiceAccount,
+    ConfigMap, LimitRange, Namespace, PersistentVolume, PersistentVolumeClaim, ResourceQuota,
+    Service, ServiceAccount,
 };
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::node::v1::RuntimeClass;
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::StorageClass;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +38,38 @@ const KINDS: &[(&str, &str, Reader)] = &[
         through::<ValidatingAdmissionPolicyBinding>,
     ),
     ("apps/v1", "DaemonSet", through::<DaemonSet>),
+    ("apps/v1", "Deployment", through::<Deployment>),
+    ("apps/v1", "StatefulSet", through::<StatefulSet>),
+    (
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        through::<HorizontalPodAutoscaler>,
+    ),
+    ("batch/v1", "CronJob", through::<CronJob>),
+    ("batch/v1", "Job", through::<Job>),
+    (
+        "policy/v1",
+        "PodDisruptionBudget",
+        through::<PodDisruptionBudget>,
+    ),
+    ("v1", "LimitRange", through::<LimitRange>),
+    (
+        "v1",
+        "PersistentVolumeClaim",
+        through::<PersistentVolumeClaim>,
+    ),
+    ("v1", "Service", through::<Service>),
+    ("rbac.authorization.k8s.io/v1", "Role", through::<Role>),
+    (
+        "rbac.authorization.k8s.io/v1",
+        "RoleBinding",
+        through::<RoleBinding>,
+    ),
+    (
+        "scheduling.k8s.io/v1",
+        "PriorityClass",
+        through::<PriorityClass>,
+    ),
     ("node.k8s.io/v1", "RuntimeClass", through::<RuntimeClass>),
     (
         "rbac.authorization.k8s.io/v1",
@@ -67,11 +104,16 @@ fn through<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, String>
 /// Groups of custom resources, for which k8s-openapi has no types: `needs_upstream::kubernetes` holds them against
 /// their definitions.
 const CUSTOM: &[&str] = &[
+    "jobset.x-k8s.io/",
     "karpenter.k8s.aws/",
     "karpenter.sh/",
+    "kubeflow.org/",
+    "kueue.x-k8s.io/",
+    "leaderworkerset.x-k8s.io/",
     "mellanox.com/",
     "monitoring.coreos.com/",
     "nvidia.com/",
+    "trainer.kubeflow.org/",
 ];
 
 fn reader(api_version: &str, kind: &str) -> Reader {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Diagnostic, Levels, Report};
 use gpuc::load::{self, Files, World};
+use gpuc::manifests::Manifests;
 use gpuc::resolve::Choices;
 use gpuc::source::Sources;
 
@@ -40,6 +41,18 @@ impl Outcome {
         )
     }
 
+    /// Holds manifests, paths and texts, against the one cluster.
+    pub(crate) fn add_manifests(&mut self, files: &[(&str, &str)]) -> Manifests {
+        let (mut manifests, mut report) = (Manifests::default(), Report::default());
+        for (path, text) in files {
+            manifests.read(path, text, &mut self.sources, &mut report);
+        }
+        let cluster = self.compilations[0].cluster.as_ref().unwrap();
+        gpuc::manifests::check(cluster, &manifests, &self.sources, &mut report);
+        self.findings.append(report.diagnostics_mut());
+        manifests
+    }
+
     /// The files of every cluster, by cluster and path; without the locks, which hold the digests of the others.
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
@@ -56,9 +69,16 @@ impl Outcome {
     }
 }
 
-/// Compiles one text as `gpuc check gpu-cluster.yaml` would.
+/// Compiles one text as `gpuc check gpu-cluster.yaml` would; where it has a manifest, as with
+/// `--manifests manifest.yaml`.
 pub(crate) fn compile_text(text: &str) -> Outcome {
-    compile_files(&Files::one("gpu-cluster.yaml", text), &["gpu-cluster.yaml"])
+    let (cluster, manifest) = gpuc::diag::example(text);
+    let world = Files::one("gpu-cluster.yaml", cluster);
+    let mut outcome = compile_files(&world, &["gpu-cluster.yaml"]);
+    if let Some(manifest) = manifest {
+        outcome.add_manifests(&[("manifest.yaml", manifest)]);
+    }
+    outcome
 }
 
 /// Compiles files of a world.

@@ -1,5 +1,6 @@
 //! What may be wrong with what became of a file.
 
+use super::workloads::{PATCH_UNDONE, PATCHED_NOWHERE};
 use crate::diag::{Code, Severity};
 
 /// Every finding of the audit, by id.
@@ -8,6 +9,8 @@ pub const CODES: &[&Code] = &[
     &CHART_NOT_INSTALLED,
     &DIGEST_UNUSED,
     &CHART_VALUE_UNDONE,
+    &PATCH_UNDONE,
+    &PATCHED_NOWHERE,
 ];
 
 /// A value that a chart does not read.

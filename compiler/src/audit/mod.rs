@@ -7,6 +7,7 @@ mod charts;
 pub mod codes;
 mod images;
 mod undone;
+mod workloads;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -54,6 +55,7 @@ pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<A
     charts::look(&plan, cluster, report);
     images::look(&plan, cluster, report);
     undone::look(cluster, report);
+    workloads::look(cluster, report);
     (report.count(Severity::Error) == errors).then_some(Audited { plan })
 }
 

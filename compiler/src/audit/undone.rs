@@ -9,6 +9,7 @@ use super::codes::CHART_VALUE_UNDONE;
 use crate::chart::CHARTS;
 use crate::check::Checked;
 use crate::diag::Report;
+use crate::model::QUEUE_LABEL;
 use crate::node::{Entry, Node};
 use crate::source::Span;
 
@@ -16,8 +17,10 @@ use crate::source::Span;
 const DERIVED: &[&str] = &[
     "affinity",
     "clusterName",
+    "controllerManagerConfigYaml",
     "enabled",
     "fullnameOverride",
+    QUEUE_LABEL,
     "nodeSelector",
     "runtimeClassName",
     TOLERATIONS,
@@ -35,15 +38,14 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
         };
         let theirs = Node::passed(&settings.values);
         for release in (chart.releases)(cluster) {
-            let mut look = Look {
-                found: Vec::new(),
-                path: Vec::new(),
-            };
-            look.mapping(&release.values, &theirs, false);
-            for (span, path, ours) in look.found {
+            for (span, path, ours) in of(&release.values, &theirs) {
                 if said.insert((span, path.clone())) {
                     let message = format!("`{path}` undoes what the rest of the file asks for");
-                    let help = if ours.is_array() {
+                    let whole = ours.as_str().is_some_and(|text| text.contains('\n'));
+                    let help = if whole {
+                        "remove it: gpuc writes all of it, and no part of it can be added"
+                            .to_owned()
+                    } else if ours.is_array() {
                         format!("add to the list what gpuc writes: `{ours}`")
                     } else {
                         format!("remove it: gpuc writes `{ours}`")
@@ -54,6 +56,16 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
             }
         }
     }
+}
+
+/// What a tree undoes that is laid over ours: where, at which key, and what ours is there.
+pub(super) fn of(ours: &Node, theirs: &Node) -> Vec<(Span, String, Json)> {
+    let mut look = Look {
+        found: Vec::new(),
+        path: Vec::new(),
+    };
+    look.mapping(ours, theirs, false);
+    look.found
 }
 
 struct Look {

@@ -1,8 +1,9 @@
 //! `JobSet`: Jobs that start, end and fail together. Kubeflow's Trainer makes its jobs of them.
 
+use gpuc_schema::config::Task;
 use serde_json::json;
 
-use super::{Chart, Crds, PodSecurity, alone};
+use super::{Chart, Crds, PodSecurity, alone, wanted};
 use crate::check::Checked;
 use crate::plan::Release;
 
@@ -22,11 +23,14 @@ pub static JOBSET: Chart = Chart {
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let charts = &cluster.written.charts;
-    let wanted = charts.jobset.as_ref().or(charts.kubeflow_trainer.as_ref());
+    let settings = charts.jobset.as_ref().or(charts.kubeflow_trainer.as_ref());
+    let wanted = wanted(cluster, settings, |task| {
+        matches!(task, Task::JobSet(_) | Task::TrainJob(_))
+    });
     let image = json!({
         "repository": "registry.k8s.io/jobset/jobset",
         "tag": "v0.12.0",
         "pullPolicy": "IfNotPresent",
     });
-    alone(&JOBSET, wanted.map(|it| it.span), &json!({"image": image}))
+    alone(&JOBSET, wanted, &json!({"image": image}))
 }

@@ -3,9 +3,10 @@
 //! It brings a copy of `JobSet`, which is left out: gpuc installs that chart itself, so that there is one of it whoever
 //! needs it.
 
+use gpuc_schema::config::Task;
 use serde_json::json;
 
-use super::{Chart, Crds, PodSecurity, alone};
+use super::{Chart, Crds, PodSecurity, alone, wanted};
 use crate::check::Checked;
 use crate::plan::Release;
 
@@ -24,11 +25,12 @@ pub static KUBEFLOW_TRAINER: Chart = Chart {
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let wanted = cluster.written.charts.kubeflow_trainer.as_ref();
+    let settings = cluster.written.charts.kubeflow_trainer.as_ref();
+    let wanted = wanted(cluster, settings, |task| matches!(task, Task::TrainJob(_)));
     let values = json!({
         "jobset": {"install": false},
         // Without them there is no `torch-distributed`, which every example of a TrainJob names.
         "runtimes": {"defaultEnabled": true},
     });
-    alone(&KUBEFLOW_TRAINER, wanted.map(|it| it.span), &values)
+    alone(&KUBEFLOW_TRAINER, wanted, &values)
 }

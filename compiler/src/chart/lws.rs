@@ -1,8 +1,9 @@
 //! `LeaderWorkerSet`: pods that serve one model over several nodes, and start and fail together.
 
+use gpuc_schema::config::Task;
 use serde_json::json;
 
-use super::{Chart, Crds, PodSecurity, alone};
+use super::{Chart, Crds, PodSecurity, alone, wanted};
 use crate::check::Checked;
 use crate::plan::Release;
 
@@ -21,11 +22,14 @@ pub static LWS: Chart = Chart {
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let wanted = cluster.written.charts.lws.as_ref();
+    let settings = cluster.written.charts.lws.as_ref();
+    let wanted = wanted(cluster, settings, |task| {
+        matches!(task, Task::LeaderWorkerSet(_))
+    });
     let image = json!({"manager": {
         "repository": "registry.k8s.io/lws/lws",
         "tag": "v0.10.0",
         "pullPolicy": "IfNotPresent",
     }});
-    alone(&LWS, wanted.map(|it| it.span), &json!({"image": image}))
+    alone(&LWS, wanted, &json!({"image": image}))
 }

@@ -21,6 +21,8 @@ mod plugin_config;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use gpuc_schema::config::{ChartSettings, Task};
+
 use crate::check::Checked;
 use crate::lower;
 use crate::model::Pool;
@@ -155,6 +157,18 @@ fn alone(chart: &'static Chart, wanted: Option<Span>, values: &serde_json::Value
         daemon_sets: Vec::new(),
     });
     release.into_iter().collect()
+}
+
+/// Where a chart is asked for: below `charts`, or by a workload of a kind that it brings.
+fn wanted(
+    cluster: &Checked<'_>,
+    settings: Option<&gpuc_schema::Spanned<ChartSettings>>,
+    is_needed: fn(Task<'_>) -> bool,
+) -> Option<Span> {
+    let workloads = cluster.written.workloads.iter();
+    let mut needs = workloads.filter(|workload| workload.task().is_some_and(is_needed));
+    let workload = needs.next().map(|workload| workload.span);
+    settings.map(|it| it.span).or(workload)
 }
 
 /// What a pod tolerates that runs on all of these pools: each taint once.

@@ -1,8 +1,8 @@
 //! Nobody of this name installs drivers in this cloud.
 
 use super::Rule;
-use super::not_compiled;
 use super::places::Once;
+use super::places::drivers;
 use super::words::{one_of, word};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             facts.name
         );
         let draft = report.draft(&RULE.code, driver.span, message);
-        let known = not_compiled::drivers(facts);
+        let known = drivers(facts);
         let draft = draft.help(one_of(known.iter().copied()));
         match known.as_slice() {
             [only] => draft.replace(driver.span, word(only)).emit(),

@@ -69,7 +69,6 @@ mod monitoring_name_invalid;
 mod monitoring_without_gpus;
 mod mps_kept_off;
 mod nodes_too_many;
-mod not_compiled;
 mod notebook_image_missing;
 mod notebook_login_dummy;
 mod notebook_login_missing;
@@ -96,10 +95,12 @@ mod pool_name_invalid;
 mod priority_invalid;
 mod queue_claims_uncounted;
 mod queue_lends_too_much;
+mod queue_preempts_anyway;
 mod queue_quota_uneven;
 mod queue_setting_unused;
 mod queue_too_large;
 mod queue_topology_wrong;
+mod queue_weight_invalid;
 mod queue_without_gpus;
 mod queue_without_teams;
 mod quota_counts_together;
@@ -139,6 +140,16 @@ mod team_without_quota;
 mod testing;
 mod text_unprintable;
 mod words;
+mod workload_fabric_forbidden;
+mod workload_kind_unclear;
+mod workload_name_invalid;
+mod workload_nowhere;
+mod workload_over_quota;
+mod workload_patch_identity;
+mod workload_pool_unknown;
+mod workload_team_unclear;
+mod workload_value_invalid;
+mod workload_volume_one_node;
 
 use std::ops::Deref;
 
@@ -172,7 +183,6 @@ pub static RULES: &[&Rule] = &[
     &autoscaler_unavailable::RULE,
     &autoscaler_missing::RULE,
     &scale_from_zero::RULE,
-    &not_compiled::RULE,
     &machine_retired::RULE,
     &machine_previous_generation::RULE,
     &machine_preview::RULE,
@@ -278,10 +288,25 @@ pub static RULES: &[&Rule] = &[
     &queue_claims_uncounted::RULE,
     &queue_too_large::RULE,
     &queue_topology_wrong::RULE,
+    &queue_weight_invalid::RULE,
     &queue_without_gpus::RULE,
     &queue_lends_too_much::RULE,
+<<<<<<< HEAD
     &guard_without_gpus::RULE,
     &guard_exempt_wrong::RULE,
+=======
+    &queue_preempts_anyway::RULE,
+    &workload_kind_unclear::RULE,
+    &workload_name_invalid::RULE,
+    &workload_pool_unknown::RULE,
+    &workload_team_unclear::RULE,
+    &workload_nowhere::RULE,
+    &workload_patch_identity::RULE,
+    &workload_value_invalid::RULE,
+    &workload_over_quota::RULE,
+    &workload_volume_one_node::RULE,
+    &workload_fabric_forbidden::RULE,
+>>>>>>> main
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -3,7 +3,7 @@
 use gpuc_schema::config::DriverOwner;
 
 use super::Rule;
-use super::not_compiled;
+use super::places::drivers;
 use super::words::{one_of, word, words};
 use crate::cloud::OsFacts;
 use crate::diag::{Code, Report, Severity};
@@ -78,7 +78,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let draft = draft.label(pool.os.span, format!("the image `{family}`"));
         let able = facts.os.iter().filter(|os| os.operator.driver.is_ok());
         let able = words(able.filter(fits).map(|os| &os.family));
-        let others = not_compiled::drivers(facts).into_iter();
+        let others = drivers(facts).into_iter();
         let others = others.filter(|driver| **driver != DriverOwner::Operator);
         let others = one_of(others);
         let help = match able.as_str() {

@@ -4,6 +4,7 @@ use gpuc_schema::config::{DriverOwner, Fragment, NotebookProfile, Stack};
 use gpuc_schema::gpu::cuda::DriverVersion;
 use gpuc_schema::{Span, Spanned};
 
+use crate::cloud::Facts;
 use crate::cloud::machine::Machine;
 use crate::model::{Cluster, MachineType, Pool, PoolGpus};
 
@@ -23,7 +24,7 @@ pub(super) fn machines(cluster: &Cluster) -> impl Iterator<Item = (&Pool, &'stat
     })
 }
 
-/// The images that were written, the cluster's, the pools' and the notebooks'.
+/// The images that were written, the cluster's, the pools', the notebooks' and the workloads'.
 pub(super) fn images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
     let of_stacks =
         stacks(cluster).flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
@@ -31,7 +32,10 @@ pub(super) fn images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>
         let profiles = hub.profiles.iter();
         hub.image.iter().chain(profiles.flat_map(|it| &it.image))
     });
-    of_stacks.chain(of_notebooks)
+    let workloads = cluster.written.workloads.iter();
+    let tasks = workloads.flat_map(|workload| workload.tasks());
+    let of_workloads = tasks.filter_map(|(_, _, task)| task.image());
+    of_stacks.chain(of_notebooks).chain(of_workloads)
 }
 
 /// The profiles of notebooks that name a pool that there is, each with it.
@@ -64,6 +68,14 @@ pub(super) fn offering<'c>(
 pub(super) fn chart_values<'c>(cluster: &'c Cluster, chart: &str) -> Option<&'c Fragment> {
     let settings = cluster.written.charts.get(chart)?;
     Some(&settings.values.value)
+}
+
+/// Who may install drivers on a cloud, by what gpuc makes for it.
+pub(super) fn drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
+    let drivers = facts.drivers.iter();
+    drivers
+        .filter(|driver| **driver != DriverOwner::DaemonSet || facts.driver_daemon_set)
+        .collect()
 }
 
 /// What was written in `stack`, for the cluster and for each pool.

@@ -138,8 +138,8 @@ fn of_jobs(quota: &Quota) -> impl Iterator<Item = Span> {
         .chain(quota.pods.iter().map(|it| it.span))
 }
 
-/// A queue's quota is the team's. A quota of Kubernetes' own beside it could refuse the pods of a job that the queue let
-/// start: it would hold its GPUs and never run.
+/// A queue's quota is the team's. A quota of Kubernetes' own beside it could refuse the pods of a job that the queue
+/// let start: it would hold its GPUs and never run.
 fn refuse_queued(span: Span, queueing: Span, report: &mut Report) {
     let message = "queues count jobs over all namespaces of a team, not in one";
     let draft = report.draft(&RULE.code, span, message);

@@ -184,6 +184,16 @@ pub(crate) struct CheckArgs {
     /// What is read.
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    /// Hold Kubernetes manifests written by others against the cluster: files, or folders to search for *.yaml, *.yml
+    /// and *.json; `-` is standard input, for what `kubectl kustomize` or `helm template` prints.
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub(crate) manifests: Vec<PathBuf>,
+    /// The cluster that the manifests are for, where several are read.
+    #[arg(long, value_name = "NAME", requires = "manifests")]
+    pub(crate) cluster: Option<String>,
+    /// Mend in the manifests' files what has one right answer, and leave every other byte as it is.
+    #[arg(long, requires = "manifests")]
+    pub(crate) fix: bool,
 }
 
 /// `gpuc expand`.

@@ -4,18 +4,24 @@ use anyhow::Result;
 
 use super::args::{CheckArgs, Cli, FindingsFormat};
 use super::findings::{self, Accompany};
-use super::{Exit, inputs, output};
+use super::{Exit, inputs, manifests, output};
 
 /// Compiles, prints findings, writes nothing.
 pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
-    let run = inputs::compile_all(&args.input, None)?;
+    manifests::usable(args)?;
+    let mut run = inputs::compile_all(&args.input, None)?;
+    let of_manifests = if args.manifests.is_empty() {
+        String::new()
+    } else {
+        manifests::check(cli, args, &mut run)?
+    };
     let exit = findings::print(cli, &args.input, &run, Accompany::Nothing)?;
     let silent = cli.quiet || args.input.format != FindingsFormat::Text;
     if exit == Exit::Fine && !silent {
         let count = run.compilations.len();
         let clusters = if count == 1 { "cluster" } else { "clusters" };
         output::say(&format!(
-            "{count} {clusters} checked, nothing stands in the way"
+            "{count} {clusters}{of_manifests} checked, nothing stands in the way"
         ));
     }
     Ok(exit)

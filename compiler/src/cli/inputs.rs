@@ -19,7 +19,7 @@ use super::args::InputArgs;
 use super::{Usage, output, write};
 
 /// The name of a cluster's file.
-const FILE: &str = "gpu-cluster.yaml";
+pub(super) const FILE: &str = "gpu-cluster.yaml";
 
 /// The same file with the other ending that YAML has, which is not searched for.
 const OTHER_ENDING: &str = "gpu-cluster.yml";
@@ -208,13 +208,13 @@ fn search(folder: &Path, files: &mut Vec<String>, passed_over: &mut Vec<String>)
 }
 
 /// Whether a name is that of a cluster's file, `gpu-cluster.yaml` or `prod.gpu-cluster.yaml`.
-fn is_called(name: &str, file: &str) -> bool {
+pub(super) fn is_called(name: &str, file: &str) -> bool {
     let first = name.strip_suffix(file);
     first.is_some_and(|first| first.is_empty() || first.ends_with('.'))
 }
 
 /// A path as messages show it: with `/`, without a leading `./`.
-fn shown(path: &Path) -> Result<String> {
+pub(super) fn shown(path: &Path) -> Result<String> {
     let Some(text) = path.to_str() else {
         bail!("the path {} is not UTF-8", path.display());
     };
@@ -223,7 +223,7 @@ fn shown(path: &Path) -> Result<String> {
 }
 
 /// What stands on standard input, up to a little more than is read of any file.
-fn read_stdin() -> Result<Vec<u8>> {
+pub(super) fn read_stdin() -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut stdin = std::io::stdin().lock().take(limits::BYTES as u64 + 1);
     let read = stdin.read_to_end(&mut bytes);

@@ -11,6 +11,7 @@ mod explain;
 mod findings;
 mod init;
 mod inputs;
+mod manifests;
 mod orphans;
 mod output;
 mod schema;

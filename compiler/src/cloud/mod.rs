@@ -38,6 +38,16 @@ pub fn of(section: &CloudSection) -> &'static dyn Cloud {
     *cloud.unwrap_or_else(|| unreachable!("every section of `cloud` has its folder in CLOUDS"))
 }
 
+/// What pods that use a pool's fast network are told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FabricSettings {
+    /// Variables and their values.
+    pub env: &'static [(&'static str, &'static str)],
+    /// The huge pages of 2 MiB that a node keeps for it and that a pod with all of its GPUs uses, in MiB; 0 where it
+    /// keeps none.
+    pub huge_pages_mib: u32,
+}
+
 /// A cloud: where node pools come from.
 pub trait Cloud: Sync {
     /// What is always true of it.
@@ -98,6 +108,12 @@ pub trait Cloud: Sync {
         Vec::new()
     }
 
+    /// What pods that use a pool's fast network are told, beside the resources in its fabric.
+    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+        let _ = pool;
+        FabricSettings::default()
+    }
+
     /// The names of such resources, whichever pool offers them.
     fn fabric_resources(&self) -> &'static [&'static str] {
         &[]
@@ -109,8 +125,8 @@ pub trait Cloud: Sync {
         Vec::new()
     }
 
-    /// The labels that say where in its network a pool's node is, from the widest part to the node itself; none where it
-    /// does not tell.
+    /// The labels that say where in its network a pool's node is, from the widest part to the node itself; none where
+    /// it does not tell.
     fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
         let _ = pool;
         &[]

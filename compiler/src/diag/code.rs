@@ -6,7 +6,7 @@
 /// followed, raises nothing.
 #[derive(Debug)]
 pub struct Code {
-    /// `GPUC` and four digits: 0 reading, 1 names, 2 rules, 3 audit. Never reused, never renumbered.
+    /// `GPUC` and four digits: 0 reading, 1 names, 2 rules, 3 audit, 4 manifests. Never reused, never renumbered.
     pub id: &'static str,
     /// What is wrong, as words with hyphens; what `allow:` and `--deny` take.
     pub name: &'static str,
@@ -16,10 +16,22 @@ pub struct Code {
     pub summary: &'static str,
     /// The page: what it checks, why it matters, what to do.
     pub explain: &'static str,
-    /// A whole configuration that raises this code and no other.
+    /// A whole configuration that raises this code and no other; for a rule about manifests, with the manifest after a
+    /// line of [`MANIFEST`].
     pub bad: &'static str,
     /// The same one, repaired.
     pub good: &'static str,
+}
+
+/// The line of an example after which a manifest stands.
+pub const MANIFEST: &str = "--- # manifest.yaml\n";
+
+/// The parts of an example: the configuration, and the manifest if it has one.
+pub fn example(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(MANIFEST) {
+        Some((cluster, manifest)) => (cluster, Some(manifest)),
+        None => (text, None),
+    }
 }
 
 /// How bad a finding is.

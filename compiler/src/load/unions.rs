@@ -18,6 +18,8 @@ pub const UNIONS: &[&str] = &[
     "nodePools.network.rdma",
     "nodePools.sharing",
     "notebooks",
+    "workloads.deployment.disruptionBudget",
+    "workloads.statefulSet.disruptionBudget",
 ];
 
 #[cfg(test)]

@@ -59,6 +59,9 @@ pub(crate) fn own_images(config: &GpuCluster) -> Vec<&str> {
     let pools = config.node_pools.iter().map(|pool| &pool.value.stack);
     let stacks = std::iter::once(&config.stack).chain(pools);
     let images = stacks.flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
+    let of_workloads = config.workloads.iter();
+    let of_workloads = of_workloads.filter_map(|workload| workload.task()?.image());
+    let images = images.chain(of_workloads);
     let hub = config.notebooks.iter().map(|it| &it.value);
     let of_notebooks = hub.flat_map(|Notebooks::JupyterHub(hub)| {
         let profiles = hub.profiles.iter();

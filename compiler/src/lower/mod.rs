@@ -18,6 +18,7 @@ mod steps;
 mod storage;
 mod summary;
 mod teams;
+pub(crate) mod workloads;
 
 use gpuc_schema::config::DevicePlugin;
 
@@ -49,10 +50,15 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(monitoring::objects(cluster));
     objects.extend(storage::objects(cluster));
     objects.extend(queues::objects(cluster));
+    objects.extend(workloads::objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(teams::objects(cluster, &releases));
+<<<<<<< HEAD
     objects.extend(namespaces::namespaces(&releases, &objects));
     objects.extend(admission::objects(cluster, &releases, &objects));
+=======
+    objects.extend(namespaces::namespaces(cluster, &releases, &objects));
+>>>>>>> main
     images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     delivery::protect(cluster, &mut objects);

@@ -1,11 +1,13 @@
-//! The namespaces that charts are installed in, with what their pods may do.
+//! The namespaces that charts are installed in and workloads run in, with what their pods may do.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::workloads;
 use crate::chart::{KUBE_SYSTEM, PodSecurity};
+use crate::check::Checked;
 use crate::node::Origin;
 use crate::plan::{Object, Release};
 use crate::source::Span;
@@ -14,7 +16,11 @@ use crate::source::Span;
 const COMPONENT: &str = "namespaces";
 
 /// The namespaces, but for those that other objects make and those that every cluster has.
-pub(super) fn namespaces(releases: &[Release], objects: &[Object]) -> Vec<Object> {
+pub(super) fn namespaces(
+    cluster: &Checked<'_>,
+    releases: &[Release],
+    objects: &[Object],
+) -> Vec<Object> {
     let mut found: BTreeMap<&str, (PodSecurity, Vec<Span>)> = BTreeMap::new();
     for release in releases.iter().filter(|it| it.namespace != KUBE_SYSTEM) {
         let level = release.chart.pod_security;
@@ -28,6 +34,19 @@ pub(super) fn namespaces(releases: &[Release], objects: &[Object]) -> Vec<Object
         let mut identities = objects.iter().map(|object| &object.identity);
         identities.any(|identity| identity.kind == "Namespace" && identity.name == name)
     };
+    let of_workloads = workloads::namespaces(cluster).into_iter();
+    let of_workloads = of_workloads.filter(|(name, ..)| {
+        !made(name) && !found.contains_key(name.as_str()) && !is_of_every_cluster(name)
+    });
+    let of_workloads = of_workloads.map(|(name, privileged, origin)| {
+        let level = if privileged {
+            PodSecurity::Privileged
+        } else {
+            PodSecurity::Baseline
+        };
+        Object::new(COMPONENT, &namespace(&name, level), origin)
+    });
+    let of_workloads: Vec<_> = of_workloads.collect();
     let missing = found.into_iter().filter(|(name, _)| !made(name));
     missing
         .map(|(name, (level, mut inputs))| {
@@ -40,7 +59,16 @@ pub(super) fn namespaces(releases: &[Release], objects: &[Object]) -> Vec<Object
                 Origin::rule(inputs, why),
             )
         })
+        .chain(of_workloads)
         .collect()
+}
+
+/// Whether Kubernetes itself makes the namespace.
+fn is_of_every_cluster(name: &str) -> bool {
+    matches!(
+        name,
+        KUBE_SYSTEM | "default" | "kube-public" | "kube-node-lease"
+    )
 }
 
 fn namespace(name: &str, level: PodSecurity) -> Namespace {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::DRIVER_INSTALLER;
-use crate::model::POOL_LABEL;
+use crate::model::{POOL_LABEL, QUEUE_LABEL};
 use crate::node::Node;
 use crate::plan::{Identity, Need, Object, Release, Step, What};
 
@@ -76,7 +76,7 @@ impl<'t> Makers<'t> {
         })
     }
 
-    fn of_object(&self, object: &Object) -> impl Iterator<Item = Need> {
+    fn of_object(&self, object: &Object) -> impl Iterator<Item = Need> + use<'_, 't> {
         let identity = &object.identity;
         let namespace = identity.namespace.as_deref();
         let namespace = namespace.and_then(|name| self.of_namespace(name));
@@ -84,7 +84,31 @@ impl<'t> Makers<'t> {
             step: (*maker).to_owned(),
             because: format!("it brings the kind {}", identity.kind),
         });
-        namespace.into_iter().chain(kind)
+        // A job that its queue does not know of yet starts at once.
+        let labels = object.node.get("metadata").and_then(|it| it.get("labels"));
+        let is_queued = labels.is_some_and(|labels| labels.get(QUEUE_LABEL).is_some());
+        let queues = self.charts.get("kueue").into_iter().flatten();
+        let queue = queues.filter(move |_| is_queued).map(|name| Need {
+            step: (*name).to_owned(),
+            because: "it lets jobs start when their team's quota has room".to_owned(),
+        });
+        namespace
+            .into_iter()
+            .chain(kind)
+            .chain(self.of_train_job(identity))
+            .chain(queue)
+    }
+
+    /// A `TrainJob` is refused while its runtime is not there.
+    fn of_train_job(&self, identity: &Identity) -> Option<Need> {
+        let mut objects = self.objects.iter();
+        let makes = |object: &&Object| object.identity.kind == "TrainingRuntime";
+        let runtimes = objects.find(makes);
+        let runtimes = runtimes.filter(|_| identity.kind == "TrainJob");
+        runtimes.map(|object| Need {
+            step: object.component.clone(),
+            because: "it makes the runtimes of training jobs".to_owned(),
+        })
     }
 
     fn of_release(&self, release: &Release) -> BTreeSet<Need> {

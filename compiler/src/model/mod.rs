@@ -14,6 +14,7 @@ mod queues;
 mod sharing;
 mod teams;
 mod version;
+mod workloads;
 
 pub use claims::{Claimed, DeviceClass};
 pub use groups::{Group, groups};
@@ -26,6 +27,7 @@ pub use queues::{QUEUE, QUEUE_LABEL, TEAM_LABEL, topology_levels};
 pub use sharing::{MigGpu, Offer, Sharing};
 pub use teams::{CHART_NAMESPACES, Grant, Team, Unit};
 pub use version::{KubernetesVersion, SUPPORTED};
+pub use workloads::{GpuAsk, WORKLOAD_LABEL, WORKLOADS_NAMESPACE};
 
 use std::sync::Arc;
 

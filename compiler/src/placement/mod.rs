@@ -19,6 +19,7 @@ mod quantity;
 mod reason;
 mod taints;
 mod verdict;
+mod workloads;
 
 pub use affinity::{Operator, Requirement, Term};
 pub use demand::{Amount, Claim, Demand, Image, Request, Tolerated};
@@ -27,3 +28,4 @@ pub use image::{Cuda, Gone, cuda_of, gone};
 pub use reason::{Reason, Why};
 pub use taints::tolerates;
 pub use verdict::{Answer, Verdict, places, verdict};
+pub use workloads::{holding, why_not};

@@ -8,7 +8,7 @@ mod parse;
 mod tag;
 pub mod write;
 
-pub use parse::{Document, parse, read_text};
+pub use parse::{Document, documents, parse, read_text};
 pub use write::to_yaml;
 
 /// What a file may be at most, so that no input can take all memory or all time.

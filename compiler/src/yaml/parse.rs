@@ -20,20 +20,9 @@ pub struct Document {
 ///
 /// A document with broken syntax is reported and left out, and reading goes on at the next `---`.
 pub fn parse(sources: &Sources, id: u32, report: &mut Report) -> Vec<Document> {
-    let Some(source) = sources.get(id) else {
-        return Vec::new();
-    };
-    let text = source.text();
     let start = place(id, 0, 0);
-    if text.len() > limits::BYTES {
-        report
-            .draft(&codes::YAML_LIMIT, start, too_many_bytes(text.len()))
-            .help("split it into several files")
-            .emit();
-        return Vec::new();
-    }
     let errors_before = report.diagnostics().len();
-    let documents = documents(text, id, report);
+    let documents = documents(sources, id, report);
     if documents.is_empty() && report.diagnostics().len() == errors_before {
         report
             .draft(&codes::EMPTY_FILE, start, "the file has nothing in it")
@@ -41,6 +30,26 @@ pub fn parse(sources: &Sources, id: u32, report: &mut Report) -> Vec<Document> {
             .emit();
     }
     documents
+}
+
+/// Reads the documents of a file that may have none, as [`parse`] does.
+pub fn documents(sources: &Sources, id: u32, report: &mut Report) -> Vec<Document> {
+    let Some(source) = sources.get(id) else {
+        return Vec::new();
+    };
+    let text = source.text();
+    if text.len() > limits::BYTES {
+        report
+            .draft(
+                &codes::YAML_LIMIT,
+                place(id, 0, 0),
+                too_many_bytes(text.len()),
+            )
+            .help("split it into several files")
+            .emit();
+        return Vec::new();
+    }
+    all(text, id, report)
 }
 
 /// The text of a file's bytes, or what is wrong with them.
@@ -70,7 +79,7 @@ fn too_many_bytes(bytes: usize) -> String {
     format!("the file has {bytes} bytes; gpuc reads files of at most {limit} MiB")
 }
 
-fn documents(text: &str, id: u32, report: &mut Report) -> Vec<Document> {
+fn all(text: &str, id: u32, report: &mut Report) -> Vec<Document> {
     let mut options = Options::default();
     options.set_emit_comments(false);
     options.emit_unresolved_aliases = true;

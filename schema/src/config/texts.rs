@@ -1,9 +1,9 @@
 //! Every text that a user writes freely, for rules that hold for any text.
 
 use super::{
-    AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection, GcpCluster, Gitops,
-    GpuCluster, Maintenance, Notebooks, Placement, PodRun, Prometheus, Sharing, Stack, TextMap,
-    Volumes,
+    AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection, EnvFrom, Fragment,
+    GcpCluster, Gitops, GpuCluster, Maintenance, Notebooks, Placement, Pods, Prometheus, Sharing,
+    Stack, Task, TextMap, ValueFrom, VolumeFrom, Volumes,
 };
 use crate::{Span, Spanned};
 
@@ -55,15 +55,7 @@ pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
     texts.some(&config.mirror.charts);
     texts.map(&config.digests);
     for (_, settings) in config.charts.written() {
-        let values = &settings.values;
-        let mut add = |written, span| {
-            texts.found.push(Text {
-                written,
-                span,
-                many_lines: true,
-            });
-        };
-        values.texts(&mut add, values.span);
+        texts.fragment(&settings.values);
     }
     match config.gitops.as_ref().map(|it| &it.value) {
         Some(Gitops::Flux(flux)) => {
@@ -267,28 +259,82 @@ impl<'a> Texts<'a> {
         for workload in &config.workloads {
             self.one(&workload.name);
             self.some(&workload.team);
+            self.some(&workload.namespace);
             self.some(&workload.pool);
-            if let Some(job) = &workload.train_job {
-                self.one(&job.image);
-                self.lines(&job.command);
-                self.env(&job.env);
+            self.some(&workload.priority);
+            for (_, _, task) in workload.tasks() {
+                self.task(task);
             }
-            for run in workload.job.iter().chain(&workload.deployment) {
-                self.run(run);
-            }
+            self.fragment(&workload.pod_patch);
+            self.fragment(&workload.patch);
         }
     }
 
-    fn run(&mut self, run: &'a PodRun) {
-        self.one(&run.image);
-        self.lines(&run.command);
-        self.env(&run.env);
-        self.some(&run.profile);
+    fn task(&mut self, task: Task<'a>) {
+        if let Some(pods) = task.pods() {
+            self.containers(&pods);
+        }
+        match task {
+            Task::CudaTest(it) => self.some(&it.image),
+            Task::CronJob(it) => {
+                self.one(&it.schedule);
+                self.some(&it.time_zone);
+            }
+            Task::Deployment(it) => {
+                let metric = it.autoscaling.as_ref().and_then(|it| it.metric.as_ref());
+                self.some(metric.map(|it| &it.name));
+            }
+            Task::LeaderWorkerSet(it) => {
+                if let Some(leader) = &it.leader {
+                    self.lines(leader.command.iter().chain(&leader.args));
+                }
+            }
+            _ => {}
+        }
+        if let Some(probes) = task.probes() {
+            let all = [&probes.startup, &probes.readiness, &probes.liveness];
+            let paths = all.into_iter().flatten().filter_map(|it| it.path.as_ref());
+            self.some(paths);
+        }
     }
 
-    fn env(&mut self, env: &'a TextMap) {
-        self.some(env.keys());
-        self.lines(env.values());
+    fn containers(&mut self, pods: &Pods<'a>) {
+        self.one(pods.image);
+        self.lines(pods.command.iter().chain(pods.args));
+        self.some(pods.env.keys());
+        self.lines(pods.env.values());
+        for (name, from) in pods.env_value_from {
+            let (ValueFrom::Secret(key) | ValueFrom::ConfigMap(key)) = &from.value;
+            self.some([name, &key.name, &key.key]);
+        }
+        for from in pods.env_from {
+            let (EnvFrom::Secret(name) | EnvFrom::ConfigMap(name)) = &from.value;
+            self.one(name);
+        }
+        self.some(pods.profile);
+        for volume in pods.volumes {
+            self.some([&volume.name, &volume.mount_path]);
+            match &volume.from.value {
+                VolumeFrom::ExistingClaim(name)
+                | VolumeFrom::ConfigMap(name)
+                | VolumeFrom::Secret(name) => self.one(name),
+                VolumeFrom::Claim(claim) => self.some(&claim.class),
+                VolumeFrom::Scratch(_) => {}
+            }
+        }
+        self.some(pods.image_pull_secrets);
+        self.some(pods.service_account);
+    }
+
+    fn fragment(&mut self, fragment: &'a Spanned<Fragment>) {
+        let mut add = |written, span| {
+            self.found.push(Text {
+                written,
+                span,
+                many_lines: true,
+            });
+        };
+        fragment.value.texts(&mut add, fragment.span);
     }
 }
 
@@ -328,11 +374,24 @@ mod tests {
             "priorities": [{"name": "@prio", "value": 1, "description": "@pd"}],
             "monitoring": {"prometheus": {"existing": {"release": "@release"}}},
             "workloads": [
-                {"name": "@w1", "team": "@wt", "pool": "@wp", "trainJob": {"image": "@i1",
-                    "command": ["@c1"], "env": {"@k1": "@v1"}, "nodes": 1, "gpusPerNode": 1}},
-                {"name": "@w2", "job": {"image": "@i2", "command": ["@c2"], "env": {"@k2": "@v2"},
-                    "profile": "@pr"}},
-                {"name": "@w3", "deployment": {"image": "@i3"}}],
+                {"name": "@w1", "team": "@wt", "namespace": "@wns", "pool": "@wp", "priority": "@wpr",
+                    "podPatch": {"@pk": "@pv"}, "patch": {"@ok": ["@ov"]},
+                    "trainJob": {"image": "@i1", "nodes": 1, "gpusPerNode": 1}},
+                {"name": "@w2", "job": {"image": "@i2", "command": ["@c2"], "args": ["@a2"],
+                    "env": {"@k2": "@v2"}, "envValueFrom": {"@k3": {"secret": {"name": "@sn", "key": "@sk2"}}},
+                    "envFrom": [{"secret": "@ef1"}, {"configMap": "@ef2"}], "profile": "@pr",
+                    "imagePullSecrets": ["@ips"], "serviceAccount": "@sa", "volumes": [
+                        {"name": "@v1", "mountPath": "@m1", "from": {"existingClaim": "@ec"}},
+                        {"name": "@v2n", "mountPath": "@m2", "from": {"claim": {"sizeGiB": 1, "class": "@vc"}}},
+                        {"name": "@v3", "mountPath": "@m3", "from": {"configMap": "@cm"}},
+                        {"name": "@v4", "mountPath": "@m4", "from": {"secret": "@vs"}}]}},
+                {"name": "@w3", "deployment": {"image": "@i3", "probes": {"readiness": {"port": 1, "path": "@p1"},
+                    "startup": {"port": 1, "path": "@p2"}, "liveness": {"port": 1, "path": "@p3"}},
+                    "autoscaling": {"min": 1, "max": 2, "metric": {"name": "@mn", "average": "1"}}}},
+                {"name": "@w4", "cudaTest": {"image": "@i4"}},
+                {"name": "@w5", "cronJob": {"image": "@i5", "schedule": "@sch", "timeZone": "@tz"}},
+                {"name": "@w6", "leaderWorkerSet": {"image": "@i6", "nodes": 1, "gpusPerNode": 1,
+                    "leader": {"command": ["@lc"], "args": ["@la"]}}}],
             "notebooks": {"jupyterHub": {"profiles": [
                 {"name": "@n", "pool": "@np", "profile": "@nprof", "image": "@nimage"}],
                 "image": "@hi", "secret": "@hs", "storage": {"sizeGiB": 1, "class": "@hc"}}},

@@ -7,6 +7,7 @@ mod findings;
 mod fleets;
 mod inputs;
 mod killed;
+mod manifests;
 mod orphans;
 mod surroundings;
 mod trees;

@@ -170,7 +170,11 @@ pub(super) fn values_at(cloud: &str, path: &str) -> Vec<Value> {
     } else {
         &[]
     };
-    let texts = row.map_or(of_charts, |(_, texts)| *texts);
+    let of_workloads = path
+        .strip_prefix("workloads.")
+        .map(super::workloads::values);
+    let others = of_workloads.unwrap_or(of_charts);
+    let texts = row.map_or(others, |(_, texts)| *texts);
     let read = |text: &&str| serde_yaml::from_str(text).unwrap();
     texts.iter().map(read).collect()
 }
@@ -417,6 +421,9 @@ const VALUES: &[(&str, &[&str])] = &[
     ("nodePools.autoRepair", &["true"]),
     ("storage.default", &["fast", "slow"]),
     ("storage.classes.name", &["slow", "slower"]),
+    ("storage.buckets.name", &["data", "models"]),
+    ("storage.buckets.bucket", &["acme-data", "acme-models"]),
+    ("storage.buckets.namespace", &["research", "vision"]),
     ("storage.classes.volumes", &["{disk: {}}", "{files: {}}"]),
     ("aws:storage.classes.volumes.disk.type", &["io2", "pd-ssd"]),
     ("gcp:storage.classes.volumes.disk.type", &["pd-ssd", "gp3"]),

@@ -7,6 +7,7 @@
 mod bases;
 mod leaves;
 mod text;
+mod workloads;
 
 use rayon::prelude::*;
 use serde_json::Value;
@@ -64,6 +65,7 @@ fn complaint(
     if there.is_none() && leaf.optional {
         text::remove(&mut without, &leaf.path);
     }
+    with_a_kind(&mut without);
     let fresh = (without != *root).then(|| compile(&without, &created));
     let before = fresh.as_ref().unwrap_or(whole);
     if !before.built() {
@@ -104,6 +106,16 @@ fn complaint(
         let same: Vec<_> = same.iter().map(Value::to_string).collect();
         format!("{}: {leaf}: {}", base.name, same.join(", "))
     })
+}
+
+/// A workload must be of a kind, whichever of its keys is tried.
+fn with_a_kind(root: &mut Value) {
+    let mut kinds = gpuc_schema::config::TASKS.iter();
+    if let Some(workload) = root.pointer_mut("/workloads/0")
+        && !kinds.any(|kind| workload.get(kind).is_some())
+    {
+        workload["job"] = serde_json::json!({"image": "registry.example.com/model:1.0.0"});
+    }
 }
 
 struct Compiled {

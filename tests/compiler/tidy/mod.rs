@@ -33,7 +33,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "check",
         &[
-            "cloud", "codes", "diag", "model", "node", "resolve", "schema", "source",
+            "cloud",
+            "codes",
+            "diag",
+            "model",
+            "node",
+            "placement",
+            "resolve",
+            "schema",
+            "source",
         ],
     ),
     (
@@ -49,14 +57,45 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("placement", &["cloud", "diag", "model", "node", "source"]),
+    (
+        "manifests",
+        &[
+            "check",
+            "diag",
+            "model",
+            "node",
+            "placement",
+            "source",
+            "yaml",
+        ],
+    ),
     ("plan", &["chart", "node"]),
     (
         "lower",
-        &["chart", "check", "cloud", "model", "node", "plan", "source"],
+        &[
+            "chart",
+            "check",
+            "cloud",
+            "model",
+            "node",
+            "placement",
+            "plan",
+            "source",
+        ],
     ),
     (
         "audit",
-        &["chart", "check", "diag", "lower", "node", "plan", "source"],
+        &[
+            "chart",
+            "check",
+            "diag",
+            "lower",
+            "model",
+            "node",
+            "placement",
+            "plan",
+            "source",
+        ],
     ),
     (
         "emit",
@@ -243,6 +282,12 @@ fn every_file_is_in_its_list() {
 #[test]
 fn rules_are_sorted_and_in_their_blocks() {
     let number = |id: &str| id.trim_start_matches("GPUC").parse::<u32>().unwrap();
+    let of_manifests = gpuc::manifests::RULES
+        .iter()
+        .map(|rule| number(rule.code.id));
+    let of_manifests: Vec<_> = of_manifests.collect();
+    assert!(of_manifests.is_sorted_by(|a, b| a < b), "{of_manifests:?}");
+    assert!(of_manifests.iter().all(|id| (4000..4100).contains(id)));
     let mut lists = vec![(2000..2500, gpuc::check::RULES)];
     for cloud in gpuc::cloud::CLOUDS {
         let block = match cloud.facts().key {

@@ -30,7 +30,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
 }
 
 /// Puts a file there whole: a temporary file beside it takes its name.
-pub(super) fn put(path: &Path, contents: &str, executable: bool) -> Result<()> {
+pub(crate) fn put(path: &Path, contents: &str, executable: bool) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let temporary = folder.join(format!("{TEMPORARY}{}", std::process::id()));
     let written =

@@ -16,6 +16,7 @@ use anyhow::Result;
 use gpuc::lock::{LOCK_FILE, Lock};
 use gpuc::tree::Tree;
 
+pub(crate) use disk::put;
 use look::Action;
 pub(crate) use look::{Changes, plan_write};
 

@@ -25,13 +25,14 @@ mod testing;
 
 use gpuc_schema::config::{
     Allocation, Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, Empty,
-    GpuCluster, LocalDisks, Rdma,
+    GpuCluster, LocalDisks, OsFamily, Rdma,
 };
 use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
 use super::{
-    Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs, labels_of_place,
+    Cloud, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs,
+    labels_of_place,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
@@ -171,6 +172,19 @@ impl Cloud for Eks {
         efa.zip(interfaces).map(offer).into_iter().collect()
     }
 
+    /// The driver of EFA keeps 5128 pages of 2 MiB on a node for it, of which AWS' own manifests ask for 5120 MiB;
+    /// Bottlerocket keeps none unless it is told to.
+    ///
+    /// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21.
+    /// `FI_PROVIDER` is libfabric's: ofiwg/libfabric `man/fabric.7.md` (from memory).
+    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+        let keeps = pool.os.value != OsFamily::Bottlerocket;
+        FabricSettings {
+            env: &[("FI_PROVIDER", "efa")],
+            huge_pages_mib: if keeps { 5120 } else { 0 },
+        }
+    }
+
     fn fabric_resources(&self) -> &'static [&'static str] {
         &[EFA]
     }
@@ -183,8 +197,8 @@ impl Cloud for Eks {
 
     /// Machines with EFA are among those whose place in the network EC2 tells.
     ///
-    /// Source: <https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-operate-console-ui-governance-tasks-scheduling.html>
-    /// names the labels, and kubernetes/cloud-provider-aws sets them on EKS's nodes (read in excerpts, 2026-11-21).
+    /// Source: the guide to task governance of SageMaker HyperPod on EKS names the labels, and AWS' cloud controller
+    /// sets them on EKS's nodes (both read in excerpts, 2026-11-21).
     fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
         const LEVELS: &[&str] = &[
             "topology.k8s.aws/network-node-layer-1",

@@ -41,7 +41,14 @@ fn metadata(policy: &Policy) -> Value {
 }
 
 fn rules(policy: &Policy) -> Value {
-    let rule = |group: &str, operations: &[&str], resources: &[&str]| json!({"apiGroups": [group], "apiVersions": ["v1"], "operations": operations, "resources": resources});
+    let rule = |group: &str, operations: &[&str], resources: &[&str]| {
+        json!({
+            "apiGroups": [group],
+            "apiVersions": ["v1"],
+            "operations": operations,
+            "resources": resources,
+        })
+    };
     let mut conditions = vec![json!({"name": "changes-pods", "expression": CHANGES_PODS})];
     if policy.spares_daemons {
         conditions.push(json!({"name": "no-daemon", "expression": NO_DAEMON}));

@@ -50,11 +50,19 @@ pub(super) fn delivery(cluster: &str, argocd: &Argocd, goods: &Goods<'_>) -> Del
     }
 }
 
-/// What keeps Argo CD from removing namespaces, in which other people's things may be by then.
+/// What keeps Argo CD from removing namespaces, in which other people's things may be by then, and volumes. A job,
+/// which Kubernetes does not let change, is made anew.
+///
+/// Source: argoproj/argo-cd@v3.5.1 docs/user-guide/sync-options.md, read 2026-11-21.
 pub(super) fn protections(object: &Object) -> Vec<(&'static str, &'static str)> {
-    let is_namespace = object.identity.kind == "Namespace";
-    let kept = (SYNC_OPTIONS, "Prune=false,Delete=false");
-    is_namespace.then_some(kept).into_iter().collect()
+    let mut protections = Vec::new();
+    if super::is_kept(object) {
+        protections.push((SYNC_OPTIONS, "Prune=false,Delete=false"));
+    }
+    if super::is_fixed(object) {
+        protections.push((SYNC_OPTIONS, "Force=true,Replace=true"));
+    }
+    protections
 }
 
 const SYNC_OPTIONS: &str = "argocd.argoproj.io/sync-options";

@@ -51,12 +51,18 @@ pub(super) fn delivery(cluster: &str, flux: &Flux, goods: &Goods<'_>) -> Deliver
     }
 }
 
-/// What keeps Flux from removing namespaces, in which other people's things may be by then, and from taking a shell's
-/// or a dashboard's variables for its own where somebody brings the tree by a Kustomization that has some.
+/// What keeps Flux from removing namespaces, in which other people's things may be by then, and volumes; and from
+/// taking a shell's or a dashboard's variables for its own where somebody brings the tree by a Kustomization that has
+/// some. A job, which Kubernetes does not let change, is made anew.
+///
+/// Source: fluxcd/kustomize-controller docs/spec/v1/kustomizations.md, read 2026-11-21.
 pub(super) fn protections(object: &Object) -> Vec<(&'static str, &'static str)> {
     let mut protections = Vec::new();
-    if object.identity.kind == "Namespace" {
+    if super::is_kept(object) {
         protections.push(PRUNE);
+    }
+    if super::is_fixed(object) {
+        protections.push(("kustomize.toolkit.fluxcd.io/force", "enabled"));
     }
     if has_variables(&object.node) {
         protections.push(("kustomize.toolkit.fluxcd.io/substitute", "disabled"));

@@ -62,6 +62,22 @@ pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
     }
 }
 
+/// Whether an object holds what would be gone with it: other people's things, or data.
+fn is_kept(object: &Object) -> bool {
+    matches!(
+        object.identity.kind.as_str(),
+        "Namespace" | "PersistentVolumeClaim"
+    )
+}
+
+/// Whether Kubernetes refuses changes of an object's pods.
+fn is_fixed(object: &Object) -> bool {
+    matches!(
+        object.identity.kind.as_str(),
+        "Job" | "TrainJob" | "PyTorchJob" | "JobSet"
+    )
+}
+
 impl<'p> Goods<'p> {
     fn of_component(&self, name: &str) -> impl Iterator<Item = &'p Object> {
         let objects = self.objects.iter();

@@ -1,0 +1,222 @@
+//! What users lay over workloads, held against what gpuc derives and against the pools.
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{Fragment, Workload};
+
+use super::undone;
+use crate::check::Checked;
+use crate::diag::{Code, Report, Severity};
+use crate::lower::workloads::{made, patched, pod_specs};
+use crate::node::Node;
+use crate::placement::{Answer, Demand, Verdict, line, places};
+use crate::source::Span;
+
+/// A patch that undoes what follows from the rest of the file.
+pub(super) static PATCH_UNDONE: Code = Code {
+    id: "GPUC3010",
+    name: "workload-patch-undone",
+    severity: Severity::Warning,
+    summary: "a patch undoes what a workload has from its pool, its GPUs or its queue",
+    explain: "### What it checks
+
+Every key below `podPatch` and `patch` against what gpuc writes there for what follows from the pool,
+the GPUs and the team of the workload: tolerations, node selectors and affinity, the runtime class,
+the GPUs and network interfaces of a container, the queue.
+
+### Why it matters
+
+The patch has the last word. Without the toleration of its pool's taint a pod runs on none of its
+nodes, and with other GPUs than the file says, quotas and checks count the wrong ones.
+
+### What to do
+
+Write the tolerations that the help names beside your own, or change what they follow from: `pool`,
+`gpus`, `team`. Where it is meant, name the finding in `allow`.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0", gpus: 1}
+    podPatch:
+      nodeSelector: {gpuc.dev/pool: null}
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0", gpus: 1}
+    podPatch:
+      nodeSelector: {disk: ssd}
+"#,
+};
+
+/// A patch after which no pool holds a workload.
+pub(super) static PATCHED_NOWHERE: Code = Code {
+    id: "GPUC3011",
+    name: "patched-workload-nowhere",
+    severity: Severity::Error,
+    summary: "with its patch, no pool holds a workload",
+    explain: "### What it checks
+
+The pods of a workload with its `podPatch` and `patch` laid over them, against the nodes of every pool:
+resources, CPU, memory, node selectors, taints, images.
+
+### Why it matters
+
+Its pods would wait for ever, as if they had been written wrong from the start.
+
+### What to do
+
+Each pool is labelled with why it does not hold the pod. Change the patch.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0"}
+    podPatch:
+      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "4"}}}]
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0"}
+    podPatch:
+      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "2"}}}]
+"#,
+};
+
+/// Looks at every workload that has a patch.
+pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
+    for workload in &cluster.written.workloads {
+        let patches = [&workload.pod_patch, &workload.patch];
+        if patches.iter().any(|patch| !patch.value.is_empty()) {
+            undoes(cluster, workload, report);
+            holds(cluster, workload, report);
+        }
+    }
+}
+
+fn undoes(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
+    let before = made(cluster, workload);
+    let after = patched(cluster, workload);
+    let mut found: Vec<(Span, String, String)> = Vec::new();
+    for (before, after) in before.iter().zip(&after) {
+        let specs = pod_specs(&before.node);
+        for spec in &specs {
+            found.extend(keys("podPatch", spec, &workload.pod_patch));
+        }
+        found.extend(keys("patch", &before.node, &workload.patch));
+        for (own, patched) in specs.iter().zip(pod_specs(&after.node)) {
+            found.extend(devices(own, patched, patch_of(workload)));
+        }
+    }
+    found.sort();
+    found.dedup();
+    for (span, what, help) in found {
+        let message = format!("`{what}` undoes what workload `{}` needs", workload.name);
+        report.draft(&PATCH_UNDONE, span, message).help(help).emit();
+    }
+}
+
+/// The keys of a patch that undo what gpuc writes there.
+fn keys(name: &str, ours: &Node, patch: &Spanned<Fragment>) -> Vec<(Span, String, String)> {
+    let found = undone::of(ours, &Node::passed(patch)).into_iter();
+    let found = found.map(|(span, path, ours)| {
+        let help = if ours.is_array() {
+            format!("add to the list what gpuc writes: `{ours}`")
+        } else {
+            format!("remove it: gpuc writes `{ours}`")
+        };
+        (span, format!("{name}.{path}"), help)
+    });
+    found.collect()
+}
+
+/// The devices of which a pod gets another number by a patch.
+fn devices(own: &Node, patched: &Node, patch: Span) -> Vec<(Span, String, String)> {
+    let (own, patched) = (Demand::of_pod(own), Demand::of_pod(patched));
+    let changed = own.resources.iter().filter_map(|request| {
+        let resource = &request.resource.value;
+        let now = patched.request(resource);
+        let count = now.map_or(0, |now| now.count);
+        let span = now.map(|now| now.span).filter(|span| span.is_written());
+        let help = format!("remove it: gpuc writes `{}` of it", request.count);
+        (count != request.count).then(|| (span.unwrap_or(patch), resource.clone(), help))
+    });
+    changed.collect()
+}
+
+fn patch_of(workload: &Workload) -> Span {
+    let pod = workload.pod_patch.span;
+    if pod.is_written() {
+        pod
+    } else {
+        workload.patch.span
+    }
+}
+
+fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
+    for object in patched(cluster, workload) {
+        for spec in pod_specs(&object.node) {
+            let verdicts = places(&Demand::of_pod(spec), cluster);
+            let mut answers = verdicts.iter().map(Verdict::answer);
+            if answers.any(|answer| answer != Answer::No) {
+                continue;
+            }
+            let message = format!("with its patch, no pool holds workload `{}`", workload.name);
+            let reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
+            let mut places = reasons.map(|reason| reason.asked);
+            let place = places.find(|span| span.is_written());
+            let span = place.unwrap_or_else(|| patch_of(workload));
+            let mut draft = report.draft(&PATCHED_NOWHERE, span, message);
+            for verdict in &verdicts {
+                if let Some(line) = line(verdict) {
+                    draft = draft.label(verdict.pool.name.span, line);
+                }
+            }
+            draft
+                .help("change the patch, or what it is laid over")
+                .emit();
+            return;
+        }
+    }
+}

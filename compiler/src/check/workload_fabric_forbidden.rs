@@ -1,0 +1,129 @@
+//! A team's namespaces do not let a workload use its network.
+
+use gpuc_schema::config::{PodSecurityLevel, Task};
+
+use super::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+use crate::placement::holding;
+
+/// A team's namespaces do not let a workload use its network.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2189",
+        name: "workload-fabric-forbidden",
+        severity: Severity::Error,
+        summary: "a team's namespaces do not let a workload use its network",
+        explain: "### What it checks
+
+Whether a workload on several nodes of a pool with `network.rdma` is of a team with
+`podSecurity: privileged`.
+
+### Why it matters
+
+Network cards read and write memory that must not move. To keep it in place a container needs the
+capability `IPC_LOCK`, which Kubernetes' standards `baseline` and `restricted` refuse: no pod
+would start.
+
+### What to do
+
+Write `podSecurity: privileged` for the team, or run it on one node.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+    network: {rdma: {infiniband: {}}}
+teams:
+  - {name: research}
+workloads:
+  - {name: finetune, team: research, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+    network: {rdma: {infiniband: {}}}
+teams:
+  - {name: research, podSecurity: privileged}
+workloads:
+  - {name: finetune, team: research, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for workload in &cluster.written.workloads {
+        let several = workload.task().and_then(Task::nodes);
+        let several = several.filter(|nodes| nodes.value > 1);
+        let team = workload.team.as_ref().and_then(|name| cluster.team(name));
+        let (Some(nodes), Some(team)) = (several, team) else {
+            continue;
+        };
+        let level = team.written.pod_security;
+        let pools = holding(cluster, workload);
+        let rdma = pools
+            .iter()
+            .find_map(|pool| pool.written.network.rdma.as_ref());
+        let Some(rdma) = rdma.filter(|_| level.value != PodSecurityLevel::Privileged) else {
+            continue;
+        };
+        let message = format!("team `{}` may not pin memory for RDMA", team.name);
+        let draft = report.draft(&RULE.code, nodes.span, message);
+        let draft = draft.label(
+            rdma.span,
+            "the pool's cards read and write memory that is pinned",
+        );
+        let draft = draft.label(team.name.span, "the team");
+        draft
+            .help("write `podSecurity: privileged` for the team, or one node")
+            .emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[track_caller]
+    fn check(workloads: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
+              - {{name: fast, gpu: {{model: A30, perNode: 2}}, hosts: [c, d], nodes: {{count: 2}},
+                  network: {{rdma: {{roce: {{}}}}}}}}
+            teams: [{{name: t}}, {{name: p, podSecurity: privileged}}]
+            workloads: [{workloads}]
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2189"), expected, "{workloads}");
+    }
+
+    #[test]
+    fn memory_is_pinned_where_it_may_be() {
+        let run = |team: &str, nodes: u32| {
+            let task = format!("trainJob: {{image: 'a:1', nodes: {nodes}, gpusPerNode: 1}}");
+            format!("{{name: a, team: {team}, pool: fast, {task}}}")
+        };
+        check(&run("t", 2), &["team `t` may not pin memory for RDMA"]);
+        check(&run("t", 1), &[]);
+        check(&run("p", 2), &[]);
+    }
+}

@@ -1,0 +1,146 @@
+//! No pool holds a workload.
+
+use super::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+use crate::placement::{holding, why_not};
+
+/// No pool holds a workload.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2184",
+        name: "workload-nowhere",
+        severity: Severity::Error,
+        summary: "no pool holds a workload",
+        explain: "### What it checks
+
+Each workload against the nodes of its pool, or of every pool where it names none: whether a node
+has as many GPUs, slices or shares as a pod asks for, CPU and memory; whether there are as many
+nodes; whether the pool is for others; whether slices and shares do what it needs; and whether the
+driver runs the CUDA of its image.
+
+### Why it matters
+
+Its pods would wait for ever, or fail when they start, and an autoscaler would not help.
+
+### What to do
+
+Each pool is labelled with why it does not hold it. Ask for less, name another pool, or change one.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 4}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 2}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for workload in &cluster.written.workloads {
+        let Some(task) = workload.task() else {
+            continue;
+        };
+        let named = workload.pool.as_ref();
+        let unknown = named.is_some_and(|name| cluster.pool(name).is_none());
+        let unclear = cluster
+            .pools
+            .iter()
+            .any(|pool| pool.offers.is_hole() || pool.gpus.is_hole() || pool.nodes.is_hole());
+        if unknown || unclear || !holding(cluster, workload).is_empty() {
+            continue;
+        }
+        let pools = cluster.pools.iter();
+        let pools = pools.filter(|pool| named.is_none_or(|name| *name == pool.name));
+        let asked = task
+            .gpus()
+            .map(|gpus| gpus.span)
+            .filter(|span| span.is_written());
+        let name = &workload.name;
+        let (place, message) = if let Some(pool) = named {
+            let message = format!("pool `{pool}` does not hold workload `{name}`");
+            (pool.span, message)
+        } else {
+            (name.span, format!("no pool holds workload `{name}`"))
+        };
+        let span = asked.unwrap_or(place);
+        let mut draft = report.draft(&RULE.code, span, message);
+        for pool in pools {
+            if let Some((why, _)) = why_not(cluster, workload, pool) {
+                draft = draft.label(pool.name.span, format!("it {why}"));
+            }
+        }
+        let help = match named {
+            Some(_) => "ask for what the pool has, or name another pool",
+            None => "ask for what one of the pools has, or name the pool that is meant",
+        };
+        draft.help(help).emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[track_caller]
+    fn check(workloads: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
+            workloads: [{workloads}]
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2184"), expected, "{workloads}");
+    }
+
+    #[test]
+    fn a_pool_holds_each() {
+        let none = "no pool holds workload `a`";
+        check("{name: a, job: {image: 'a:1', gpus: 2}}", &[]);
+        check("{name: a, job: {image: 'a:1'}}", &[]);
+        check("{name: a, job: {image: 'a:1', gpus: 3}}", &[none]);
+        check("{name: a, job: {image: 'a:1', profile: 1g.6gb}}", &[none]);
+        check(
+            "{name: a, job: {image: 'a:1', gpus: 1}}, {name: b, cudaTest: {}}",
+            &[],
+        );
+        check(
+            "{name: a, trainJob: {image: 'a:1', nodes: 2, gpusPerNode: 2}}",
+            &[],
+        );
+        check(
+            "{name: a, trainJob: {image: 'a:1', nodes: 3, gpusPerNode: 2}}",
+            &[none],
+        );
+        let named = "pool `gpu` does not hold workload `a`";
+        check(
+            "{name: a, pool: gpu, job: {image: 'a:1', gpus: 3}}",
+            &[named],
+        );
+    }
+}

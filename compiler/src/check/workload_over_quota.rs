@@ -1,0 +1,195 @@
+//! A workload asks for more than its team may have.
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{Quantity, Task, Workload};
+
+use super::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+use crate::model::{GpuAsk, Team};
+use crate::placement::holding;
+
+/// A workload asks for more than its team may have.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2187",
+        name: "workload-over-quota",
+        severity: Severity::Error,
+        summary: "a workload asks for more than its team may have",
+        explain: "### What it checks
+
+What all pods of a workload ask for together against what its team may have of its pools, of CPU and
+of memory. A team whose quota names pools may use no others.
+
+### Why it matters
+
+The API server would refuse the pods, or a queue would never let them start, however idle the
+cluster is.
+
+### What to do
+
+Ask for less, or raise the team's `limit`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
+workloads:
+  - {name: finetune, team: research, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
+workloads:
+  - {name: finetune, team: research, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 1, gpusPerNode: 2}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for workload in &cluster.written.workloads {
+        let team = workload.team.as_ref().and_then(|name| cluster.team(name));
+        if let (Some(team), Some(task)) = (team, workload.task()) {
+            gpus(cluster, workload, task, team, report);
+            amounts(cluster, workload, task, team, report);
+        }
+    }
+}
+
+fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, report: &mut Report) {
+    let Some(ask) = GpuAsk::of(task) else {
+        return;
+    };
+    if team.grants().next().is_none() {
+        return;
+    }
+    let is_test = matches!(task, Task::CudaTest(_));
+    let pools = holding(cluster, workload);
+    let namespace = cluster.namespace_of(workload);
+    let resource = |pool| match ask.class(pool) {
+        Some(class) => Some(class.name.clone()),
+        None => ask.devices(pool, is_test).map(|devices| devices.resource),
+    };
+    let granted = team.grants().filter(|grant| {
+        let of_another = grant
+            .namespace
+            .is_some_and(|index| *team.namespaces[index] != namespace);
+        let mut pools = pools.iter().filter(|pool| pool.index == grant.pool);
+        !of_another && pools.any(|pool| resource(pool).as_ref() == Some(&grant.resource))
+    });
+    let granted: Vec<_> = granted.collect();
+    let limit: u64 = granted
+        .iter()
+        .map(|grant| u64::from(grant.limit.value))
+        .sum();
+    let asked = u64::from(ask.count) * u64::from(task.most_pods());
+    if pools.is_empty() || asked <= limit {
+        return;
+    }
+    let (name, of) = (&workload.name, &team.name);
+    let message =
+        format!("workload `{name}` asks for {asked} GPUs, and team `{of}` may have {limit}");
+    let span = task.nodes().or(task.gpus()).map(|it| it.span);
+    let span = span.filter(|span| span.is_written()).unwrap_or(name.span);
+    let mut draft = report.draft(&RULE.code, span, message);
+    for grant in &granted {
+        draft = draft.label(grant.span, "what the team may have");
+    }
+    if granted.is_empty() {
+        draft = draft.label(team.name.span, "its quota has nothing of these pools");
+    }
+    draft
+        .help("ask for less, or raise the team's `limit`")
+        .emit();
+}
+
+fn amounts(
+    cluster: &Cluster,
+    workload: &Workload,
+    task: Task<'_>,
+    team: &Team,
+    report: &mut Report,
+) {
+    let name = cluster.namespace_of(workload);
+    let namespace = team.namespaces.iter().position(|own| *own.value == *name);
+    let quota = namespace.and_then(|index| team.quota_of(index));
+    let (Some(quota), Some(pods)) = (quota, task.pods()) else {
+        return;
+    };
+    let mut compare = |what,
+                       asked: Option<&Spanned<Quantity>>,
+                       limit: Option<&Spanned<Quantity>>| {
+        let (Some(asked), Some(limit)) = (asked, limit) else {
+            return;
+        };
+        let (Some(each), Some(most)) = (asked.thousandths(), limit.thousandths()) else {
+            return;
+        };
+        let count = task.most_pods();
+        if each.saturating_mul(u64::from(count)) > most {
+            let name = &workload.name;
+            let message = format!("workload `{name}` asks for more {what} than its team may have");
+            let draft = report.draft(&RULE.code, asked.span, message);
+            let draft = draft.label(limit.span, "what the team may have");
+            draft.help("ask for less, or raise the team's quota").emit();
+        }
+    };
+    compare("CPU", pods.cpu, quota.cpu.as_ref());
+    compare("memory", pods.memory, quota.memory.as_ref());
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[track_caller]
+    fn check(workloads: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
+            teams: [{{name: t, quota: {{cpu: 4, memory: 8Gi, gpus: [{{pool: gpu, guaranteed: 2, limit: 3}}]}}}}]
+            workloads: [{workloads}]
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2187"), expected, "{workloads}");
+    }
+
+    #[test]
+    fn a_team_has_what_its_workloads_ask_for() {
+        let job = |keys: &str| format!("{{name: a, team: t, job: {{image: 'a:1', {keys}}}}}");
+        check(&job("gpus: 2"), &[]);
+        let over = "workload `a` asks for 4 GPUs, and team `t` may have 3";
+        check(&job("gpus: 2, parallelism: 2"), &[over]);
+        check(&job("cpu: 4"), &[]);
+        let cpu = "workload `a` asks for more CPU than its team may have";
+        check(&job("cpu: 3, parallelism: 2"), &[cpu]);
+        let memory = "workload `a` asks for more memory than its team may have";
+        check(&job("memory: 9Gi"), &[memory]);
+        check(
+            "{name: a, job: {image: 'a:1', gpus: 2, parallelism: 2}}",
+            &[],
+        );
+    }
+}

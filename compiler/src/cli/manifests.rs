@@ -1,0 +1,286 @@
+//! `gpuc check --manifests`: manifests that others wrote, read, held against a cluster, and mended in place.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use gpuc::compile::Compilation;
+use gpuc::diag::{self, Diagnostic, Levels, Report, words};
+use gpuc::load::STDIN;
+use gpuc::manifests::{self, Manifests, PassedOver, Why};
+use gpuc::model::Cluster;
+use gpuc::yaml::{limits, read_text};
+
+use super::args::{CheckArgs, Cli};
+use super::inputs::{FILE, Run, is_called, read_stdin, shown};
+use super::{Usage, output, write};
+
+/// How many files a note names before it counts the rest.
+const NAMED: usize = 4;
+
+/// What stands for standard input on the command line; a file of that name is `./-`.
+const DASH: &str = "-";
+
+/// A file that was read.
+struct Found {
+    /// Its path, as messages show it.
+    path: String,
+    text: String,
+    /// Whether it is a file of its own, and neither a link nor standard input.
+    is_plain: bool,
+}
+
+/// Whether the command line makes sense.
+pub(super) fn usable(args: &CheckArgs) -> Result<()> {
+    let is_stdin = |path: &&PathBuf| path.as_os_str() == DASH;
+    let dashes = args.manifests.iter().filter(is_stdin).count();
+    let refuse = |text: &str| Err(Usage(text.to_owned()).into());
+    if dashes > 0 && args.fix {
+        return refuse(
+            "`--fix` cannot write to standard input\nhelp: name the files, or leave `--fix` out",
+        );
+    }
+    if dashes > 0 && args.input.paths.iter().any(|path| is_stdin(&path)) {
+        return refuse(
+            "standard input cannot be both the cluster and the manifests\nhelp: name a file for one of them",
+        );
+    }
+    Ok(())
+}
+
+/// Checks the manifests, adds what is found to the run, and answers what was read, in words that follow the clusters.
+pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String> {
+    let files = find(args)?;
+    let index = chosen(args, run)?;
+    let compilation = &run.compilations[index];
+    let config = compilation.config.as_ref();
+    let cluster = compilation.cluster.as_ref();
+    let Some((cluster, config)) = cluster.zip(config).filter(|_| is_sound(compilation)) else {
+        output::say("note: the manifests are not checked until the cluster's own errors are gone");
+        return Ok(String::new());
+    };
+    let allowed: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
+    let levels = Levels {
+        deny: args.input.deny.clone(),
+    };
+    let heed = |found: &mut Vec<Diagnostic>| {
+        diag::apply(found, &allowed, &levels);
+    };
+    let files = if args.fix {
+        mend(cli, cluster, run, files, &heed)?
+    } else {
+        files
+    };
+    let (mut report, mut manifests) = (Report::default(), Manifests::default());
+    let sources = &mut run.sources;
+    for file in &files {
+        manifests.read(&file.path, &file.text, sources, &mut report);
+    }
+    manifests::check(cluster, &manifests, sources, &mut report);
+    heed(report.diagnostics_mut());
+    run.report.append(report);
+    for note in notes(&manifests.passed_over) {
+        output::say(&note);
+    }
+    let objects = words::counted(manifests.objects.len(), "object");
+    let files = words::counted(manifests.files, "file");
+    Ok(format!(" and {objects} of {files}"))
+}
+
+/// Whether nothing is wrong with a cluster itself.
+fn is_sound(compilation: &Compilation) -> bool {
+    !compilation.report.has_errors()
+}
+
+/// The cluster that the manifests are for.
+fn chosen(args: &CheckArgs, run: &Run) -> Result<usize> {
+    let name = |compilation: &Compilation| {
+        let config = compilation.config.as_ref();
+        config.map_or_else(String::new, |it| it.metadata.name.value.clone())
+    };
+    let names: Vec<_> = run.compilations.iter().map(name).collect();
+    let refuse = |text: String| Err(Usage(text).into());
+    if let Some(wanted) = &args.cluster {
+        return match names.iter().position(|name| name == wanted) {
+            Some(index) => Ok(index),
+            None => refuse(format!(
+                "no cluster is called `{wanted}`\nhelp: there is {}",
+                words::some(&names, NAMED)
+            )),
+        };
+    }
+    match names.as_slice() {
+        [_] => Ok(0),
+        [] => refuse("there is no cluster to hold the manifests against".to_owned()),
+        several => refuse(format!(
+            "manifests are for one cluster, and {} were read\nhelp: write `--cluster` with one of {}",
+            several.len(),
+            words::some(several, NAMED)
+        )),
+    }
+}
+
+/// The files to check, in the order they were named; those of a folder by name.
+fn find(args: &CheckArgs) -> Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for path in &args.manifests {
+        if path.as_os_str() == DASH {
+            let bytes = read_stdin()?;
+            add(STDIN.to_owned(), &bytes, false, &mut found);
+            continue;
+        }
+        let metadata = fs::metadata(path);
+        let metadata = metadata.with_context(|| format!("cannot read {}", path.display()))?;
+        if !metadata.is_dir() {
+            read(path, &mut found)?;
+            continue;
+        }
+        let mut paths = Vec::new();
+        search(path, &mut paths)?;
+        if paths.is_empty() {
+            bail!("no *.yaml, *.yml or *.json in {}", path.display());
+        }
+        for path in paths {
+            read(&path, &mut found)?;
+        }
+    }
+    // A file that is named twice is one file.
+    let mut seen = BTreeSet::new();
+    found.retain(|file| seen.insert(file.path.clone()));
+    Ok(found)
+}
+
+/// Looks through a folder. Hidden folders, trees that gpuc makes and clusters' own files are passed over, links to
+/// folders not followed.
+fn search(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = fs::read_dir(folder);
+    let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut entries: Vec<_> = entries.collect::<std::io::Result<_>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            let is_made = path.join(gpuc::lock::LOCK_FILE).exists();
+            if !name.starts_with('.') && !is_made {
+                search(&path, paths)?;
+            }
+            continue;
+        }
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let is_ours = is_called(&name, FILE);
+        if matches!(ending, Some("yaml" | "yml" | "json")) && !is_ours && path.is_file() {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path, found: &mut Vec<Found>) -> Result<()> {
+    let failed = || format!("cannot read {}", path.display());
+    let link = fs::symlink_metadata(path).with_context(failed)?;
+    // A pipe does not say how much comes, and a device may never end.
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).with_context(failed)?;
+    let mut file = file.take(limits::BYTES as u64 + 1);
+    file.read_to_end(&mut bytes).with_context(failed)?;
+    add(shown(path)?, &bytes, link.is_file(), found);
+    Ok(())
+}
+
+/// Adds a file; one that is no text is said and passed over.
+fn add(path: String, bytes: &[u8], is_plain: bool, found: &mut Vec<Found>) {
+    match read_text(&path, bytes) {
+        Ok(text) => found.push(Found {
+            path,
+            text,
+            is_plain,
+        }),
+        Err(why) => output::say(&format!("note: not checked: {why}")),
+    }
+}
+
+/// Mends the files in place, and answers them as they are now.
+fn mend(
+    cli: &Cli,
+    cluster: &Cluster,
+    run: &Run,
+    files: Vec<Found>,
+    heed: &dyn Fn(&mut Vec<Diagnostic>),
+) -> Result<Vec<Found>> {
+    for file in files.iter().filter(|file| !file.is_plain) {
+        output::say(&format!(
+            "note: {} is a link, and not written through",
+            file.path
+        ));
+    }
+    let texts = files.iter();
+    let texts = texts.map(|file| (file.path.clone(), file.text.clone(), file.is_plain));
+    let texts: Vec<_> = texts.collect();
+    let mended = manifests::mend(cluster, &run.sources, &texts, heed);
+    let mut after = Vec::new();
+    for mut file in files {
+        if let Some(text) = mended.files.get(&file.path) {
+            replace(Path::new(&file.path), &file.text, text)?;
+            file.text.clone_from(text);
+        }
+        after.push(file);
+    }
+    if !mended.files.is_empty() && !cli.quiet {
+        let names: Vec<_> = mended.files.keys().collect();
+        output::say(&format!(
+            "{} mended in {}",
+            words::counted(mended.findings, "finding"),
+            words::some(&names, NAMED)
+        ));
+    }
+    Ok(after)
+}
+
+/// Puts a text in a file's place, unless somebody has changed the file since it was read.
+fn replace(path: &Path, before: &str, text: &str) -> Result<()> {
+    let failed = || format!("{}: cannot be mended", path.display());
+    let found = fs::symlink_metadata(path).with_context(failed)?;
+    let now = fs::read(path).with_context(failed)?;
+    ensure!(
+        found.is_file() && now == before.as_bytes(),
+        "{}: has changed while it was looked at; run again",
+        path.display()
+    );
+    write::put(path, text, false)?;
+    fs::set_permissions(path, found.permissions()).with_context(failed)
+}
+
+/// What to say of what was not checked.
+fn notes(passed_over: &[PassedOver]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let of = |is: fn(&Why) -> bool| {
+        let of = passed_over.iter().filter(|it| is(&it.why));
+        of.map(|it| it.path.as_str()).collect::<Vec<_>>()
+    };
+    let mut note = |paths: Vec<&str>, text: &str| {
+        if !paths.is_empty() {
+            notes.push(format!("note: {}: {text}", words::some(&paths, NAMED)));
+        }
+    };
+    note(
+        of(|why| *why == Why::Template),
+        "not checked, because it is a template; give `--manifests -` what `helm template` prints",
+    );
+    note(
+        of(|why| *why == Why::NoObjects),
+        "not checked, because there is no Kubernetes object in it",
+    );
+    note(
+        of(|why| matches!(why, Why::Patch(_))),
+        "not checked, because it is a patch; give `--manifests -` what `kubectl kustomize` prints",
+    );
+    note(
+        of(|why| *why == Why::Kustomization),
+        "changes what is applied; give `--manifests -` what `kubectl kustomize` prints",
+    );
+    notes
+}

@@ -1,0 +1,93 @@
+//! Jobs on several nodes whose pods know each other.
+
+use gpuc_schema::config::{JobSet, PytorchJob};
+use serde_json::{Value, json};
+
+use super::pod::{self, Role};
+use super::{COMPONENT, Work, slim};
+use crate::plan::Object;
+
+/// The port on which the pod with rank 0 waits for the others: that of `torchrun` and of Kubeflow.
+const RENDEZVOUS: u16 = 29400;
+
+/// What a `JobSet` calls its one group of pods.
+const GROUP: &str = "node";
+
+/// Pods that start and fail together.
+///
+/// Their names follow from the `JobSet`'s: `<jobset>-<group>-<job>-<pod>`, below a service called like the `JobSet`:
+/// <https://jobset.sigs.k8s.io/docs/concepts/>, 2026-11-21 (from memory). `torchrun` takes each of its options from a
+/// variable with `PET_` before it: pytorch/pytorch `torch/distributed/run.py` (from memory).
+pub(super) fn job_set(work: &Work<'_>, job: &JobSet) -> Object {
+    let name = work.name();
+    let variable = |name: &str, value: String| json!({"name": name, "value": value});
+    let rank = json!({"name": "PET_NODE_RANK", "valueFrom": {"fieldRef":
+        {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}});
+    let env = [
+        variable("PET_NNODES", job.nodes.to_string()),
+        variable("PET_NPROC_PER_NODE", job.gpus_per_node.to_string()),
+        rank,
+        variable("PET_MASTER_ADDR", format!("{name}-{GROUP}-0-0.{name}")),
+        variable("PET_MASTER_PORT", RENDEZVOUS.to_string()),
+    ];
+    let role = Role {
+        restart: Some("Never"),
+        env: &env,
+        ..Role::MAIN
+    };
+    let group = json!({
+        "name": GROUP,
+        "replicas": 1,
+        "template": {"spec": {
+            "parallelism": job.nodes.value,
+            "completions": job.nodes.value,
+            "completionMode": "Indexed",
+            "backoffLimit": 0,
+            "template": pod::template(work, &job.pods(), role),
+        }},
+    });
+    let object = json!({
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": work.queued(name),
+        "spec": slim(json!({
+            "failurePolicy": {"maxRestarts": job.restarts.value},
+            "network": {"enableDNSHostnames": true, "publishNotReadyAddresses": true},
+            "ttlSecondsAfterFinished": job.ttl_seconds.map(|it| it.value),
+            "replicatedJobs": [group],
+        })),
+    });
+    work.object(COMPONENT, &object)
+}
+
+/// A run by the Training Operator v1: a master, and workers like it. It tells them who the others are, and its
+/// container must be called `pytorch`.
+pub(super) fn pytorch_job(work: &Work<'_>, job: &PytorchJob) -> Object {
+    let role = Role {
+        container: "pytorch",
+        ..Role::MAIN
+    };
+    let template = pod::template(work, &job.pods(), role);
+    let replicas = |count: u32| -> Value {
+        json!({"replicas": count, "restartPolicy": "OnFailure", "template": template})
+    };
+    let mut specs = json!({"Master": replicas(1)});
+    if job.nodes.value > 1 {
+        specs["Worker"] = replicas(job.nodes.value - 1);
+    }
+    let object = json!({
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": work.queued(work.name()),
+        "spec": {
+            "nprocPerNode": job.gpus_per_node.to_string(),
+            "runPolicy": slim(json!({
+                "cleanPodPolicy": "None",
+                "backoffLimit": job.retries.map(|it| it.value),
+                "activeDeadlineSeconds": job.deadline_seconds.map(|it| it.value),
+            })),
+            "pytorchReplicaSpecs": specs,
+        },
+    });
+    work.object(COMPONENT, &object)
+}

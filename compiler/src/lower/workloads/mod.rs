@@ -1,0 +1,185 @@
+//! Workloads: one object of its kind for each, and what belongs to it.
+
+mod batch;
+mod distributed;
+mod fabric;
+mod leader_worker_set;
+mod patch;
+mod pod;
+mod service;
+mod train_job;
+mod volumes;
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{Queueing, Task, Workload};
+use serde_json::{Value, json};
+
+use super::{inputs, test_pod_class};
+use crate::check::Checked;
+use crate::model::{GpuAsk, Pool, QUEUE, QUEUE_LABEL, WORKLOAD_LABEL};
+use crate::node::{Node, Origin};
+use crate::placement;
+use crate::plan::Object;
+
+pub(crate) use patch::pod_specs;
+
+/// The folder of the manifests.
+pub(crate) const COMPONENT: &str = "workloads";
+
+/// The folder of what `TrainJobs` refer to: the Trainer refuses a job whose runtime is not there.
+pub(crate) const RUNTIMES: &str = "training-runtimes";
+
+/// A workload, and where it runs.
+pub(super) struct Work<'c> {
+    cluster: &'c Checked<'c>,
+    workload: &'c Spanned<Workload>,
+    task: Task<'c>,
+    /// The pools that it may run on.
+    pools: Vec<&'c Pool>,
+    ask: Option<GpuAsk<'c>>,
+}
+
+/// Everything that becomes of the workloads, with what users lay over it.
+pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
+    let workloads = cluster.written.workloads.iter();
+    workloads
+        .flat_map(|workload| patched(cluster, workload))
+        .collect()
+}
+
+/// What becomes of one workload, with what users lay over it.
+pub(crate) fn patched(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<Object> {
+    let mut objects = made(cluster, workload);
+    for object in &mut objects {
+        patch::apply(workload, object);
+    }
+    objects
+}
+
+/// What gpuc makes of one workload, before anything is laid over it.
+pub(crate) fn made(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<Object> {
+    let Some(task) = workload.task() else {
+        unreachable!("GPUC2180 refuses workloads that are of no kind, or of several");
+    };
+    let mut pools = placement::holding(cluster, workload);
+    // A pod has one runtime class.
+    let class = |pool: &Pool| test_pod_class(cluster, pool);
+    let first = pools.first().and_then(|pool| class(pool));
+    let is_test = matches!(task, Task::CudaTest(_));
+    pools.retain(|pool| is_test || class(pool) == first);
+    let work = Work {
+        cluster,
+        workload,
+        task,
+        pools,
+        ask: GpuAsk::of(task),
+    };
+    let mut objects = match task {
+        Task::CudaTest(it) => return batch::tests(&work, it),
+        Task::Job(it) => vec![batch::job(&work, it)],
+        Task::CronJob(it) => vec![batch::cron_job(&work, it)],
+        Task::Deployment(it) => service::deployment(&work, it),
+        Task::StatefulSet(it) => service::stateful_set(&work, it),
+        Task::TrainJob(it) => train_job::objects(&work, it),
+        Task::PytorchJob(it) => vec![distributed::pytorch_job(&work, it)],
+        Task::JobSet(it) => vec![distributed::job_set(&work, it)],
+        Task::LeaderWorkerSet(it) => leader_worker_set::objects(&work, it),
+    };
+    objects.extend(pod::claims(&work));
+    objects.extend(volumes::claims(&work));
+    objects
+}
+
+/// The namespaces that workloads need, with whether their pods need more than most, by name.
+pub(super) fn namespaces(cluster: &Checked<'_>) -> Vec<(String, bool, Origin)> {
+    let mut found: Vec<(String, bool, Vec<gpuc_schema::Span>)> = Vec::new();
+    for workload in &cluster.written.workloads {
+        let name = cluster.namespace_of(workload).to_owned();
+        let many = workload.task().is_some_and(fabric::is_used);
+        let pools = placement::holding(cluster, workload);
+        let locks = many && pools.iter().any(|pool| fabric::locks_memory(pool));
+        match found.iter_mut().find(|(other, ..)| *other == name) {
+            Some((_, privileged, spans)) => {
+                *privileged |= locks;
+                spans.push(workload.span);
+            }
+            None => found.push((name, locks, vec![workload.span])),
+        }
+    }
+    let why = "workloads run there, and their pods need these rights";
+    let found = found.into_iter();
+    found
+        .map(|(name, privileged, spans)| (name, privileged, Origin::rule(spans, why)))
+        .collect()
+}
+
+impl<'c> Work<'c> {
+    fn name(&self) -> &'c str {
+        &self.workload.value.name
+    }
+
+    fn namespace(&self) -> &'c str {
+        self.cluster.namespace_of(self.workload)
+    }
+
+    /// The metadata of an object of the workload.
+    fn metadata(&self, name: &str) -> Value {
+        json!({"name": name, "namespace": self.namespace(), "labels": self.labels()})
+    }
+
+    /// The metadata of the object that a queue lets start.
+    fn queued(&self, name: &str) -> Value {
+        let mut metadata = self.metadata(name);
+        if self.cluster.written.queueing.value == Queueing::Kueue && self.workload.team.is_some() {
+            metadata["labels"][QUEUE_LABEL] = json!(QUEUE);
+        }
+        metadata
+    }
+
+    fn labels(&self) -> Value {
+        json!({
+            "app.kubernetes.io/name": self.name(),
+            "app.kubernetes.io/managed-by": "gpuc",
+            WORKLOAD_LABEL: self.name(),
+        })
+    }
+
+    /// What selects its pods.
+    fn selector(&self) -> Value {
+        json!({WORKLOAD_LABEL: self.name()})
+    }
+
+    fn object(&self, component: &str, object: &Value) -> Object {
+        let team = self.workload.team.iter().map(|team| team.span);
+        let pools = self.pools.iter();
+        let of_pools = pools.flat_map(|pool| {
+            let placement = inputs::placement(pool);
+            placement.into_iter().chain(inputs::serving(pool))
+        });
+        let fabric = self.pools.iter().flat_map(|pool| &pool.fabric);
+        let fabric = fabric.flat_map(|offer| offer.origin.inputs().iter().copied());
+        let mut inputs = vec![self.workload.span];
+        inputs.extend(team.chain(of_pools).chain(fabric));
+        inputs.push(self.cluster.written.queueing.span);
+        let why = "a workload becomes this, and runs where its pool, its GPUs and its team say";
+        Object::new(component, object, Origin::rule(inputs, why))
+    }
+}
+
+/// The value without what is null or empty in it at the top.
+fn slim(mut value: Value) -> Value {
+    if let Value::Object(fields) = &mut value {
+        fields.retain(|_, value| {
+            let empty = value.as_array().is_some_and(Vec::is_empty)
+                || value.as_object().is_some_and(serde_json::Map::is_empty);
+            !value.is_null() && !empty
+        });
+    }
+    value
+}
+
+/// Whether a node is a mapping that has a list of containers: the specification of a pod.
+pub(crate) fn is_pod_spec(node: &Node) -> bool {
+    node.get("containers")
+        .is_some_and(|containers| !containers.items().is_empty())
+}

@@ -1,0 +1,205 @@
+//! What users lay over the objects of a workload.
+
+use gpuc_schema::config::Workload;
+
+use super::is_pod_spec;
+use crate::node::{Entry, Node, Scalar, Value};
+use crate::plan::Object;
+
+/// The keys by which items of lists are known, in the order in which they are looked for.
+///
+/// Source: the `x-kubernetes-patch-merge-key`s of Kubernetes' definitions (from memory).
+const KEYS: &[&str] = &["mountPath", "containerPort", "name"];
+
+/// Lays `podPatch` over every pod of an object, and `patch` over the object that the workload is.
+pub(super) fn apply(workload: &Workload, object: &mut Object) {
+    if !workload.pod_patch.value.is_empty() {
+        let patch = Node::passed(&workload.pod_patch);
+        for spec in pod_specs_mut(&mut object.node) {
+            let whole = std::mem::replace(spec, Node::from_json(serde_json::Value::Null));
+            *spec = merge(whole, &patch);
+        }
+    }
+    if !workload.patch.value.is_empty() && is_main(&object.identity.kind) {
+        let whole = std::mem::replace(&mut object.node, Node::from_json(serde_json::Value::Null));
+        object.node = merge(whole, &Node::passed(&workload.patch));
+    }
+}
+
+/// Whether an object of this kind is a workload itself, and not what belongs to one.
+pub(crate) fn is_main(kind: &str) -> bool {
+    matches!(
+        kind,
+        "Job"
+            | "CronJob"
+            | "Deployment"
+            | "StatefulSet"
+            | "TrainJob"
+            | "PyTorchJob"
+            | "JobSet"
+            | "LeaderWorkerSet"
+    )
+}
+
+/// One tree over another: mappings merge, lists of things with a name merge by name, `null` takes a key away, and
+/// anything else is replaced. Everything keeps its own origin.
+fn merge(ours: Node, theirs: &Node) -> Node {
+    match (ours.value, &theirs.value) {
+        (Value::Mapping(below), Value::Mapping(above)) => Node {
+            value: Value::Mapping(mappings(below, above)),
+            origin: ours.origin,
+        },
+        (Value::Sequence(below), Value::Sequence(above)) => match key_of(&below, above) {
+            Some(key) => Node {
+                value: Value::Sequence(sequences(below, above, key)),
+                origin: ours.origin,
+            },
+            None => theirs.clone(),
+        },
+        _ => theirs.clone(),
+    }
+}
+
+fn mappings(mut below: Vec<Entry>, above: &[Entry]) -> Vec<Entry> {
+    for entry in above {
+        let place = below.iter().position(|ours| ours.key == entry.key);
+        if is_null(&entry.value) {
+            if let Some(place) = place {
+                below.remove(place);
+            }
+            continue;
+        }
+        match place {
+            Some(place) => {
+                let ours = below.remove(place);
+                let value = merge(ours.value, &entry.value);
+                let entry = Entry {
+                    value,
+                    ..entry.clone()
+                };
+                below.insert(place, entry);
+            }
+            None => below.push(entry.clone()),
+        }
+    }
+    below
+}
+
+fn sequences(mut below: Vec<Node>, above: &[Node], key: &str) -> Vec<Node> {
+    for item in above {
+        let same = |ours: &Node| {
+            let (ours, theirs) = (ours.get(key), item.get(key));
+            ours.map(|it| serde_json::json!(it)) == theirs.map(|it| serde_json::json!(it))
+        };
+        match below.iter().position(same) {
+            Some(place) => {
+                let ours = below.remove(place);
+                below.insert(place, merge(ours, item));
+            }
+            None => below.push(item.clone()),
+        }
+    }
+    below
+}
+
+/// The key that every item of both lists has.
+fn key_of(below: &[Node], above: &[Node]) -> Option<&'static str> {
+    let has = |key: &&&str| {
+        let mut items = below.iter().chain(above);
+        items.all(|item| item.get(key).is_some())
+    };
+    KEYS.iter().find(has).copied()
+}
+
+fn is_null(node: &Node) -> bool {
+    matches!(node.value, Value::Scalar(Scalar::Null))
+}
+
+/// The specification of every pod in an object.
+pub(crate) fn pod_specs(node: &Node) -> Vec<&Node> {
+    if is_pod_spec(node) {
+        return vec![node];
+    }
+    let below = node.entries().iter().map(|entry| &entry.value);
+    let below = below.chain(node.items());
+    below.flat_map(pod_specs).collect()
+}
+
+fn pod_specs_mut(node: &mut Node) -> Vec<&mut Node> {
+    if is_pod_spec(node) {
+        return vec![node];
+    }
+    match &mut node.value {
+        Value::Mapping(entries) => {
+            let below = entries.iter_mut().map(|entry| &mut entry.value);
+            below.flat_map(pod_specs_mut).collect()
+        }
+        Value::Sequence(items) => items.iter_mut().flat_map(pod_specs_mut).collect(),
+        Value::Scalar(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    /// JSON with its nulls.
+    fn node(value: &Json) -> Node {
+        let value = match value {
+            Json::Object(fields) => {
+                let entry = |(key, value): (&String, &Json)| Entry {
+                    key: key.clone(),
+                    key_span: crate::source::Span::NONE,
+                    value: node(value),
+                };
+                Value::Mapping(fields.iter().map(entry).collect())
+            }
+            Json::Array(items) => Value::Sequence(items.iter().map(node).collect()),
+            other => return Node::from_json(other.clone()),
+        };
+        Node::written(value, crate::source::Span::NONE)
+    }
+
+    #[track_caller]
+    fn check(below: &Json, above: &Json, merged: &Json) {
+        assert_eq!(json!(merge(node(below), &node(above))), *merged);
+    }
+
+    #[test]
+    fn things_with_a_name_merge_by_name() {
+        check(
+            &json!({"containers": [{"name": "main", "image": "a", "env": [{"name": "A", "value": "1"}]}]}),
+            &json!({"containers": [{"name": "main", "env": [{"name": "B", "value": "2"}]}, {"name": "side"}]}),
+            &json!({"containers": [{"name": "main", "image": "a",
+                "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]}, {"name": "side"}]}),
+        );
+        check(
+            &json!({"mounts": [{"name": "a", "mountPath": "/a"}]}),
+            &json!({"mounts": [{"name": "b", "mountPath": "/a"}, {"name": "a", "mountPath": "/b"}]}),
+            &json!({"mounts": [{"name": "b", "mountPath": "/a"}, {"name": "a", "mountPath": "/b"}]}),
+        );
+    }
+
+    #[test]
+    fn null_takes_away_and_plain_lists_are_replaced() {
+        check(
+            &json!({"a": {"b": 1, "c": 2}, "command": ["x", "y"]}),
+            &json!({"a": {"b": null}, "command": ["z"], "d": null}),
+            &json!({"a": {"c": 2}, "command": ["z"]}),
+        );
+    }
+
+    #[test]
+    fn pods_are_found_wherever_they_are() {
+        let object = json!({"spec": {"jobs": [{"template": {"spec": {"containers": [{"name": "a"}]}}}],
+            "other": {"spec": {"containers": [{"name": "b"}]}}}});
+        let found = node(&object);
+        let found = pod_specs(&found);
+        let names = found
+            .iter()
+            .map(|spec| json!(spec)["containers"][0]["name"].clone());
+        assert_eq!(names.collect::<Vec<_>>(), [json!("a"), json!("b")]);
+    }
+}

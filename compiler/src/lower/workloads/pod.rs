@@ -1,0 +1,329 @@
+//! The pods of workloads: what all kinds have in common.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{
+    EnvFrom, Leader, PodSecurityLevel, Pods, Probe, Quantity, Task, ValueFrom,
+};
+use serde_json::{Map, Value, json};
+
+use super::fabric::{self, Needs};
+use super::{Work, slim, volumes};
+use crate::chart::{affinity, tolerations};
+use crate::lower::{claims, test_pod_class};
+use crate::model::{Pool, Sharing, topology_levels};
+use crate::plan::Object;
+
+/// What kinds say of their pods beside what users write.
+#[derive(Clone, Copy)]
+pub(super) struct Role<'r> {
+    /// What the container is called.
+    pub(super) container: &'static str,
+    /// When Kubernetes starts the container again; what makes the pods may say it by itself.
+    pub(super) restart: Option<&'static str>,
+    /// What runs instead of what the pods' own keys say.
+    pub(super) command: Option<&'r Leader>,
+    /// Variables that gpuc sets.
+    pub(super) env: &'r [Value],
+    /// Whether requests are sent to it, and questions.
+    pub(super) serves: bool,
+}
+
+impl Role<'_> {
+    /// A container called `main` of which nothing else is said.
+    pub(super) const MAIN: Self = Self {
+        container: "main",
+        restart: None,
+        command: None,
+        env: &[],
+        serves: false,
+    };
+}
+
+/// A pod's template on the pools of a workload.
+pub(super) fn template(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>) -> Value {
+    let spec = spec(work, pods, role, &work.pools);
+    json!({"metadata": metadata(work), "spec": spec})
+}
+
+/// The metadata of its pods.
+pub(super) fn metadata(work: &Work<'_>) -> Value {
+    let mut metadata = json!({"labels": work.labels()});
+    if let Some(annotations) = topology(work) {
+        metadata["annotations"] = annotations;
+    }
+    metadata
+}
+
+/// What pods say to be let onto pools whose jobs are placed by the network: as near to each other as there is room.
+///
+/// Source: <https://kueue.sigs.k8s.io/docs/tasks/run/topology_aware_scheduling/>, 2026-11-21.
+fn topology(work: &Work<'_>) -> Option<Value> {
+    let topology = work.cluster.written.kueue.as_ref()?.topology.as_ref()?;
+    let mut pools = work.pools.iter();
+    pools.find(|pool| topology.pools.contains(&pool.name))?;
+    let levels = topology_levels(work.cluster, topology);
+    Some(json!({"kueue.x-k8s.io/podset-preferred-topology": levels.first()}))
+}
+
+fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool]) -> Value {
+    let needs = needs(work, pools);
+    let volumes = volumes::of(work, pods);
+    let mut container = json!({
+        "name": role.container,
+        "image": pods.image.value,
+        "command": texts(role.command.map_or(pods.command, |it| &it.command)),
+        "args": texts(role.command.map_or(pods.args, |it| &it.args)),
+        "env": env(pods, role, &needs),
+        "envFrom": pods.env_from.iter().map(|from| match &from.value {
+            EnvFrom::Secret(name) => json!({"secretRef": {"name": name.value}}),
+            EnvFrom::ConfigMap(name) => json!({"configMapRef": {"name": name.value}}),
+        }).collect::<Vec<_>>(),
+        "resources": resources(work, pods, pools, &needs),
+        "securityContext": container_security(&needs),
+        "volumeMounts": volumes.mounts,
+    });
+    if role.serves {
+        serve(work.task, &mut container);
+    }
+    let mut spec = placed(work, pools);
+    let more = json!({
+        "restartPolicy": role.restart,
+        "serviceAccountName": pods.service_account.map(|name| &name.value),
+        "automountServiceAccountToken": pods.service_account.is_none().then_some(false),
+        "terminationGracePeriodSeconds": pods.grace_seconds.map(|it| it.value),
+        "imagePullSecrets": pods.image_pull_secrets.iter()
+            .map(|name| json!({"name": name.value})).collect::<Vec<_>>(),
+        "securityContext": pod_security(work, pods),
+        "containers": [slim(container)],
+        "volumes": volumes.volumes,
+    });
+    if let (Value::Object(spec), Value::Object(more)) = (&mut spec, slim(more)) {
+        spec.extend(more);
+    }
+    spec
+}
+
+/// Where the pods of a workload run, and what they tolerate and claim there: all of a pod's specification that follows
+/// from its pools.
+pub(super) fn placed(work: &Work<'_>, pools: &[&Pool]) -> Value {
+    let mut around = json!({});
+    let mut selector = Map::new();
+    match pools {
+        [only] => {
+            let labels = only.selector.iter();
+            selector.extend(labels.map(|label| (label.key.clone(), json!(label.value))));
+        }
+        several => around = affinity(several.iter().copied()),
+    }
+    if fabric::is_used(work.task) {
+        // Between zones, networks are slower and traffic costs money.
+        around["podAffinity"] = json!({"preferredDuringSchedulingIgnoredDuringExecution": [{
+            "weight": 100,
+            "podAffinityTerm": {
+                "labelSelector": {"matchLabels": work.selector()},
+                "topologyKey": "topology.kubernetes.io/zone",
+            },
+        }]});
+    }
+    let spread = matches!(work.task, Task::Deployment(_) | Task::StatefulSet(_))
+        && work.task.most_pods() > 1;
+    let spread = spread.then(|| {
+        json!([{
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": work.selector()},
+        }])
+    });
+    let class = pools
+        .first()
+        .and_then(|pool| test_pod_class(work.cluster, pool));
+    slim(json!({
+        "runtimeClassName": class.filter(|_| work.ask.is_some()),
+        "priorityClassName": work.workload.value.priority.as_ref().map(|name| &name.value),
+        "nodeSelector": selector,
+        "affinity": around,
+        "topologySpreadConstraints": spread,
+        "tolerations": tolerations(pools.iter().copied()),
+        "resourceClaims": claim(work, pools).map(|(name, kind)| json!([{"name": CLAIM, kind: name}])),
+    }))
+}
+
+/// What a pod calls its claim.
+const CLAIM: &str = "gpus";
+
+/// The claim that the pods of a workload name, and the key by which they do; `None` where a plugin hands out GPUs.
+fn claim(work: &Work<'_>, pools: &[&Pool]) -> Option<(String, &'static str)> {
+    let pool = pools.first()?;
+    work.ask?.class(pool)?;
+    let shared = matches!(pool.sharing.sure(), Sharing::Mps { .. });
+    let kind = if shared {
+        "resourceClaimName"
+    } else {
+        "resourceClaimTemplateName"
+    };
+    Some((claim_name(work, pool), kind))
+}
+
+/// A test has a claim for each of its pools.
+fn claim_name(work: &Work<'_>, pool: &Pool) -> String {
+    match work.task {
+        Task::CudaTest(_) => format!("{}-{}", work.name(), pool.name),
+        _ => work.name().to_owned(),
+    }
+}
+
+/// The claims, or templates of them, that the pods of a workload name.
+pub(super) fn claims(work: &Work<'_>) -> Vec<Object> {
+    let Some(ask) = work.ask else {
+        return Vec::new();
+    };
+    let claimed = work.pools.iter().filter_map(|pool| {
+        let class = ask.class(pool)?;
+        let name = claim_name(work, pool);
+        let mut claim = claims::claim(&name, Some(work.namespace()), (pool, class), ask.count);
+        claim["metadata"]["labels"] = work.labels();
+        Some(work.object(super::COMPONENT, &claim))
+    });
+    claimed.collect()
+}
+
+/// What the container gets: as much as it asks for, and no more.
+pub(super) fn resources(work: &Work<'_>, pods: &Pods<'_>, pools: &[&Pool], needs: &Needs) -> Value {
+    let mut amounts = Map::new();
+    let mut set = |key: &str, amount: Option<&Spanned<Quantity>>| {
+        if let Some(amount) = amount {
+            amounts.insert(key.to_owned(), json!(amount.value.0));
+        }
+    };
+    set("cpu", pods.cpu);
+    set("memory", pods.memory);
+    amounts.extend(devices(work, pools));
+    amounts.extend(needs.resources.clone());
+    if let Some(huge) = needs.huge_pages.as_ref().filter(|_| pods.memory.is_some()) {
+        amounts.insert("hugepages-2Mi".to_owned(), json!(huge));
+    }
+    let claims = claim(work, pools).map(|_| json!([{"name": CLAIM}]));
+    slim(json!({"requests": amounts, "limits": amounts, "claims": claims}))
+}
+
+/// The GPUs, slices or shares that a device plugin hands out.
+pub(super) fn devices(work: &Work<'_>, pools: &[&Pool]) -> Map<String, Value> {
+    let is_test = matches!(work.task, Task::CudaTest(_));
+    let devices = pools.first().zip(work.ask).and_then(|(pool, ask)| {
+        let claimed = ask.class(pool).is_some();
+        ask.devices(pool, is_test).filter(|_| !claimed)
+    });
+    let devices = devices.into_iter();
+    devices
+        .map(|it| (it.resource, json!(it.count.to_string())))
+        .collect()
+}
+
+fn needs(work: &Work<'_>, pools: &[&Pool]) -> Needs {
+    let needs = pools
+        .first()
+        .zip(work.ask)
+        .map(|(pool, ask)| fabric::needs(work.cluster, work.task, ask, pool));
+    needs.unwrap_or_default()
+}
+
+/// The variables: what gpuc sets, unless the user says otherwise, and the user's.
+fn env(pods: &Pods<'_>, role: Role<'_>, needs: &Needs) -> Vec<Value> {
+    let mut all: BTreeMap<&str, Value> = BTreeMap::new();
+    let fabric = needs.env.iter();
+    all.extend(fabric.map(|(name, value)| (*name, json!({"name": name, "value": value}))));
+    for value in role.env {
+        if let Some(name) = value["name"].as_str() {
+            all.insert(name, value.clone());
+        }
+    }
+    for (name, from) in pods.env_value_from {
+        let (kind, key) = match &from.value {
+            ValueFrom::Secret(key) => ("secretKeyRef", key),
+            ValueFrom::ConfigMap(key) => ("configMapKeyRef", key),
+        };
+        let from = json!({kind: {"name": key.name.value, "key": key.key.value}});
+        all.insert(name, json!({"name": name.value, "valueFrom": from}));
+    }
+    let own = pods.env.iter();
+    all.extend(own.map(|(name, value)| {
+        (
+            name.as_str(),
+            json!({"name": name.value, "value": value.value}),
+        )
+    }));
+    all.into_values().collect()
+}
+
+/// Nothing that a program of CUDA needs: neither more rights than it was started with, nor capabilities, but for
+/// pinning memory where network cards read and write it.
+fn container_security(needs: &Needs) -> Value {
+    let mut capabilities = json!({"drop": ["ALL"]});
+    if needs.locks_memory {
+        capabilities["add"] = json!(["IPC_LOCK"]);
+    }
+    json!({"allowPrivilegeEscalation": false, "capabilities": capabilities})
+}
+
+/// As whom the pod runs. Images of frameworks run as root; where the team's namespaces refuse that, so does the pod.
+fn pod_security(work: &Work<'_>, pods: &Pods<'_>) -> Value {
+    let team = work.workload.value.team.as_ref();
+    let team = team.and_then(|name| work.cluster.team(name));
+    let strict =
+        team.is_some_and(|team| team.written.pod_security.value == PodSecurityLevel::Restricted);
+    let group = pods
+        .run_as
+        .map(|it| it.group.as_ref().unwrap_or(&it.user).value);
+    slim(json!({
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "runAsNonRoot": (strict || pods.run_as.is_some()).then_some(true),
+        "runAsUser": pods.run_as.map(|it| it.user.value),
+        "runAsGroup": group,
+        "fsGroup": pods.run_as.and_then(|it| it.volumes_group.as_ref()).map(|it| it.value).or(group),
+    }))
+}
+
+/// The port of a container's service, and the questions that Kubernetes asks it.
+fn serve(task: Task<'_>, container: &mut Value) {
+    if let Some(service) = task.service() {
+        container["ports"] = json!([{"name": PORT, "containerPort": service.target()}]);
+    }
+    let Some(probes) = task.probes() else {
+        return;
+    };
+    for (key, asked) in [
+        ("startupProbe", &probes.startup),
+        ("readinessProbe", &probes.readiness),
+        ("livenessProbe", &probes.liveness),
+    ] {
+        if let Some(asked) = asked {
+            container[key] = probe(asked);
+        }
+    }
+}
+
+/// What services and containers call the port.
+pub(super) const PORT: &str = "main";
+
+fn probe(probe: &Probe) -> Value {
+    let (kind, how) = match &probe.path {
+        Some(path) => (
+            "httpGet",
+            json!({"port": probe.port.value, "path": path.value}),
+        ),
+        None => ("tcpSocket", json!({"port": probe.port.value})),
+    };
+    slim(json!({
+        kind: how,
+        "periodSeconds": probe.period_seconds.map(|it| it.value),
+        "timeoutSeconds": probe.timeout_seconds.map(|it| it.value),
+        "failureThreshold": probe.failures.map(|it| it.value),
+    }))
+}
+
+fn texts(written: &[Spanned<String>]) -> Vec<&str> {
+    written.iter().map(|text| text.as_str()).collect()
+}

@@ -1,0 +1,304 @@
+//! Edits of a manifest's text that leave every other byte as it is.
+//!
+//! What is added to a block stands on lines of its own, indented as its neighbours are; what is added to `{…}` or `[…]`
+//! stands before the bracket. Where the text is laid out in a way that is not understood for sure, there is no edit.
+
+use serde_json::{Value as Json, json};
+
+use crate::diag::Edit;
+use crate::node::{Entry, Node, Origin};
+use crate::source::{Source, Sources, Span};
+use crate::yaml::core_schema::{Core, read};
+use crate::yaml::to_yaml;
+
+/// Where a node stands, unless an alias brought it there: an edit would change what the anchor names.
+fn own(node: &Node) -> Option<Span> {
+    match node.origin {
+        Origin::Written { span, used: None } => Some(span),
+        _ => None,
+    }
+}
+
+/// Another value in place of a leaf, in the quotes that it has.
+pub(super) fn value(sources: &Sources, node: &Node, text: &str) -> Option<Edit> {
+    in_its_quotes(sources, own(node)?, text)
+}
+
+/// Another key for a value.
+pub(super) fn key(sources: &Sources, entry: &Entry, key: &str) -> Option<Edit> {
+    own(&entry.value)?;
+    in_its_quotes(sources, entry.key_span, key)
+}
+
+fn in_its_quotes(sources: &Sources, span: Span, text: &str) -> Option<Edit> {
+    let before = sources.text(span);
+    let text = match before.chars().next()? {
+        quote @ ('"' | '\'') if before.len() > 1 && before.ends_with(quote) => {
+            format!("{quote}{text}{quote}")
+        }
+        '"' | '\'' | '|' | '>' | '&' | '*' | '!' => return None,
+        _ => text.to_owned(),
+    };
+    Some(Edit { span, text })
+}
+
+/// Another key and value at the end of a mapping.
+pub(super) fn entry(sources: &Sources, mapping: &Node, name: &str, value: &Json) -> Option<Edit> {
+    let span = own(mapping)?;
+    let source = sources.get(span.source)?;
+    let entries = mapping.entries();
+    if source.text()[span.start as usize..].starts_with('{') {
+        let quoted = quoted(source, span);
+        let text = format!("{}: {}", word(name, quoted), flow(value, quoted));
+        let last = match entries.last() {
+            Some(last) => Some(last_of_entry(last)?),
+            None => None,
+        };
+        return in_brackets(span, last, text);
+    }
+    let first = entries.iter().map(|entry| entry.key_span.start).min()?;
+    if first != span.start || entries.iter().any(|entry| entry.key_span.end > span.end) {
+        return None;
+    }
+    let indent = indent(source, span.start)?;
+    let lines = to_yaml(&Node::from_json(json!({ name: value })));
+    lines_after(
+        source,
+        span,
+        lines.lines().map(|line| format!("{indent}{line}")),
+    )
+}
+
+/// Another item at the end of a list.
+pub(super) fn item(sources: &Sources, list: &Node, value: &Json) -> Option<Edit> {
+    let span = own(list)?;
+    let source = sources.get(span.source)?;
+    let text = &source.text()[span.start as usize..];
+    if text.starts_with('[') {
+        let quoted = quoted(source, span);
+        let last = list.items().last().map(|item| item.span().end);
+        return in_brackets(span, last, flow(value, quoted));
+    }
+    // A list without blanks before its dashes begins, for the parser, with what is after them.
+    let first = list.items().first()?.span().start;
+    let before = &source.text()[..first as usize];
+    let line = before[before.rfind('\n').map_or(0, |end| end + 1)..].trim_end_matches(' ');
+    let indent = line.strip_suffix('-')?;
+    if !indent.bytes().all(|byte| byte == b' ') {
+        return None;
+    }
+    let lines = to_yaml(&Node::from_json(value.clone()));
+    let lines = lines.lines().enumerate().map(|(index, line)| {
+        let dash = if index == 0 { "- " } else { "  " };
+        format!("{indent}{dash}{line}")
+    });
+    lines_after(source, span, lines)
+}
+
+/// Where the last entry of a mapping in brackets ends; `None` where its value is nothing.
+fn last_of_entry(entry: &Entry) -> Option<u32> {
+    let end = entry.value.span().end;
+    (end > entry.key_span.end).then_some(end)
+}
+
+/// Adds a part after the last one, or as the first one.
+fn in_brackets(span: Span, last: Option<u32>, text: String) -> Option<Edit> {
+    let (at, text) = match last {
+        None => (span.start + 1, text),
+        Some(end) if end < span.end => (end, format!(", {text}")),
+        Some(_) => return None,
+    };
+    Some(place(span.source, at, text))
+}
+
+/// Adds whole lines after the line on which something ends.
+fn lines_after(source: &Source, span: Span, lines: impl Iterator<Item = String>) -> Option<Edit> {
+    let text = source.text();
+    // Text after `|` ends, for the parser, where the next line's own text begins.
+    let until = text[..span.end as usize].trim_end_matches(' ');
+    let end = if until.ends_with('\n') {
+        until.len()
+    } else {
+        span.end as usize
+    };
+    let rest = &text[end..];
+    let ends_line = text[..end].ends_with('\n');
+    let line_end = match rest.find('\n').filter(|_| !ends_line) {
+        Some(next) => end + next,
+        None => text[..end].rfind('\n').unwrap_or_default(),
+    };
+    let break_ = if text[..line_end].ends_with('\r') {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let (at, before) = match rest.find('\n') {
+        _ if ends_line => (end, ""),
+        Some(next) => (end + next + 1, ""),
+        None => (text.len(), break_),
+    };
+    let between = text[end..at].trim();
+    if !between.is_empty() && !between.starts_with('#') {
+        return None;
+    }
+    let lines: Vec<String> = lines.collect();
+    let mut lines = lines.join(break_);
+    lines.insert_str(0, before);
+    if before.is_empty() {
+        lines.push_str(break_);
+    }
+    Some(place(span.source, crate::source::offset(at), lines))
+}
+
+fn place(source: u32, at: u32, text: String) -> Edit {
+    let span = Span {
+        source,
+        start: at,
+        end: at,
+    };
+    Edit { span, text }
+}
+
+/// The blanks that stand for what is before a place on its line: blanks, and dashes of lists.
+fn indent(source: &Source, at: u32) -> Option<String> {
+    let before = &source.text()[..at as usize];
+    let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+    line.chars()
+        .all(|c| matches!(c, ' ' | '-'))
+        .then(|| " ".repeat(line.chars().count()))
+}
+
+/// Whether keys stand in double quotes, as in JSON.
+fn quoted(source: &Source, span: Span) -> bool {
+    let inside = &source.text()[span.start as usize..span.end as usize];
+    let json = source.text().trim_start().starts_with('{');
+    json || inside
+        .trim_start_matches(['{', '[', ' ', '\r', '\n'])
+        .starts_with('"')
+}
+
+/// A value on one line.
+pub(super) fn flow(value: &Json, quoted: bool) -> String {
+    match value {
+        Json::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(key, value)| format!("{}: {}", word(key, quoted), flow(value, quoted)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+        Json::Array(items) => {
+            let items = items.iter().map(|item| flow(item, quoted));
+            format!("[{}]", items.collect::<Vec<_>>().join(", "))
+        }
+        Json::String(text) => word(text, quoted),
+        other => other.to_string(),
+    }
+}
+
+/// Text as every reader takes it for text.
+fn word(text: &str, quoted: bool) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-' | '_');
+    let letters = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+    let other = ["y", "n", "yes", "no", "on", "off"];
+    let means_more = !matches!(read(text, true), Core::Text(_))
+        || other.contains(&text.to_ascii_lowercase().as_str());
+    if quoted || !letters || means_more || !text.chars().all(is_safe) {
+        Json::from(text).to_string()
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Report;
+    use crate::yaml::parse;
+
+    /// The text after an entry `b: {c: "true"}` was added to what `path` leads to.
+    fn added(text: &str, path: &[&str]) -> Option<String> {
+        let (mut sources, mut report) = (Sources::default(), Report::default());
+        let id = sources.add("a.yaml", text);
+        let documents = parse(&sources, id, &mut report);
+        let mut node = &documents[0].root;
+        for key in path {
+            node = node
+                .get(key)
+                .or_else(|| node.items().first())
+                .expect("a node");
+        }
+        let value = json!({"c": "true", "d": 1});
+        let edit = match node.items() {
+            [] => entry(&sources, node, "b", &value),
+            _ => item(&sources, node, &value),
+        }?;
+        let mut text = text.to_owned();
+        text.replace_range(edit.span.start as usize..edit.span.end as usize, &edit.text);
+        Some(text)
+    }
+
+    #[test]
+    fn blocks_get_lines_of_their_own() {
+        for (text, path, after) in [
+            (
+                "a: 1 # x\n",
+                &[][..],
+                "a: 1 # x\nb:\n  c: \"true\"\n  d: 1\n",
+            ),
+            ("a: 1", &[], "a: 1\nb:\n  c: \"true\"\n  d: 1"),
+            (
+                "a:\r\n- x: 1\r\n",
+                &["a", ""],
+                "a:\r\n- x: 1\r\n  b:\r\n    c: \"true\"\r\n    d: 1\r\n",
+            ),
+            (
+                "a:\n  - x: 1\n\n# z\nz: 1\n",
+                &["a"],
+                "a:\n  - x: 1\n  - c: \"true\"\n    d: 1\n\n# z\nz: 1\n",
+            ),
+            (
+                "a:\n  a:\n    t: |\n      x\n  z: 1\n",
+                &["a", "a"],
+                "a:\n  a:\n    t: |\n      x\n    b:\n      c: \"true\"\n      d: 1\n  z: 1\n",
+            ),
+            (
+                "a:\n  t: |\n    x\nz: 1\n",
+                &["a"],
+                "a:\n  t: |\n    x\n  b:\n    c: \"true\"\n    d: 1\nz: 1\n",
+            ),
+        ] {
+            assert_eq!(added(text, path).as_deref(), Some(after), "{text}");
+        }
+    }
+
+    #[test]
+    fn brackets_get_another_part() {
+        for (text, path, after) in [
+            (
+                "a: {x: 1}\n",
+                &["a"][..],
+                "a: {x: 1, b: {c: \"true\", d: 1}}\n",
+            ),
+            ("a: {}\n", &["a"], "a: {b: {c: \"true\", d: 1}}\n"),
+            (
+                "a: [{x: 1}, ]\n",
+                &["a"],
+                "a: [{x: 1}, {c: \"true\", d: 1}, ]\n",
+            ),
+            (
+                "{\"a\": {\"x\": 1\n}}",
+                &["a"],
+                "{\"a\": {\"x\": 1, \"b\": {\"c\": \"true\", \"d\": 1}\n}}",
+            ),
+        ] {
+            assert_eq!(added(text, path).as_deref(), Some(after), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_laid_out_otherwise_is_left_alone() {
+        assert_eq!(added("x: &a {y: 1}\na: *a\n", &["a"]), None);
+        assert_eq!(added("a: {x: }\n", &["a"]), None);
+        assert_eq!(added("a:\n- - x: 1\n", &["a", ""]), None);
+    }
+}

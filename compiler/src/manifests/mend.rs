@@ -1,0 +1,188 @@
+//! Findings' edits, applied to the texts of files.
+
+use std::collections::BTreeMap;
+
+use crate::diag::{Diagnostic, Edit, Report, Severity};
+use crate::model::Cluster;
+use crate::source::Sources;
+
+use super::{Manifests, check};
+
+/// Rounds of edits, after which the rest is left as it is. Edits that meet wait for the next round.
+const ROUNDS: usize = 50;
+
+/// The mark at the start of some files, which is no part of what is read.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// What became of some files.
+#[derive(Clone, Debug, Default)]
+pub struct Mended {
+    /// The files that are other now, by path, with their texts.
+    pub files: BTreeMap<String, String>,
+    /// How many findings are gone.
+    pub findings: usize,
+}
+
+/// A file that is mended.
+struct Mending {
+    path: String,
+    text: String,
+    /// The text before the last round.
+    before: String,
+    /// How many findings there were before the last round, of each code that it was to mend.
+    mended: BTreeMap<&'static str, usize>,
+    /// Whether it may be changed any further.
+    may_change: bool,
+}
+
+/// Applies the edits of findings, round by round, until none is left. `files` are paths and texts, and whether each may
+/// be changed; `heed` drops what the user allows.
+///
+/// Edits that do not make their findings go away, or break the text, are taken back.
+pub fn mend(
+    cluster: &Cluster,
+    sources: &Sources,
+    files: &[(String, String, bool)],
+    heed: &dyn Fn(&mut Vec<Diagnostic>),
+) -> Mended {
+    let mut mending: Vec<_> = files.iter().map(Mending::new).collect();
+    let mut first = None;
+    for _ in 0..ROUNDS {
+        let (sources, findings) = look(cluster, sources, &mending, heed);
+        first.get_or_insert(findings.len());
+        let mut was_worse = false;
+        for file in &mut mending {
+            let own = of_file(&findings, sources.find(&file.path));
+            was_worse |= file.judge(&own);
+        }
+        // What was taken back has other findings than those that were looked at.
+        if was_worse {
+            continue;
+        }
+        let mut changed = false;
+        for file in mending.iter_mut().filter(|file| file.may_change) {
+            let own = of_file(&findings, sources.find(&file.path));
+            changed |= file.apply(&own);
+        }
+        if !changed {
+            break;
+        }
+    }
+    let (_, findings) = look(cluster, sources, &mending, heed);
+    let changed = mending.iter().zip(files);
+    let changed = changed.filter(|(file, (_, text, _))| file.whole(text) != *text);
+    Mended {
+        files: changed
+            .map(|(file, (_, text, _))| (file.path.clone(), file.whole(text)))
+            .collect(),
+        findings: first.unwrap_or_default().saturating_sub(findings.len()),
+    }
+}
+
+/// Reads and checks the files as they are now.
+fn look(
+    cluster: &Cluster,
+    sources: &Sources,
+    files: &[Mending],
+    heed: &dyn Fn(&mut Vec<Diagnostic>),
+) -> (Sources, Vec<Diagnostic>) {
+    let (mut sources, mut report) = (sources.clone(), Report::default());
+    let mut manifests = Manifests::default();
+    for file in files {
+        manifests.read(&file.path, &file.text, &mut sources, &mut report);
+    }
+    check(cluster, &manifests, &sources, &mut report);
+    let mut findings = std::mem::take(report.diagnostics_mut());
+    heed(&mut findings);
+    (sources, findings)
+}
+
+/// The findings in a file.
+fn of_file(findings: &[Diagnostic], source: Option<u32>) -> Vec<&Diagnostic> {
+    let own = findings.iter();
+    let own = own.filter(|found| Some(found.primary.span.source) == source);
+    own.collect()
+}
+
+/// How many findings there are of a code.
+fn count(findings: &[&Diagnostic], id: &str) -> usize {
+    findings.iter().filter(|found| found.code.id == id).count()
+}
+
+impl Mending {
+    fn new((path, text, may_change): &(String, String, bool)) -> Self {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        Self {
+            path: path.clone(),
+            text: text.to_owned(),
+            before: text.to_owned(),
+            mended: BTreeMap::new(),
+            may_change: *may_change,
+        }
+    }
+
+    /// Takes the last round back where it did not help, and answers whether it did so.
+    fn judge(&mut self, findings: &[&Diagnostic]) -> bool {
+        let mut mended = self.mended.iter();
+        let is_worse = mended.any(|(id, before)| count(findings, id) >= *before)
+            || !reads_alike(&self.before, &self.text);
+        self.mended.clear();
+        if is_worse {
+            self.text.clone_from(&self.before);
+            self.may_change = false;
+        }
+        is_worse
+    }
+
+    /// Applies the edits that do not meet, and answers whether there were any; of findings that want to change the
+    /// same place, the first one's.
+    fn apply(&mut self, findings: &[&Diagnostic]) -> bool {
+        let mut taken: BTreeMap<u32, &Edit> = BTreeMap::new();
+        for found in findings {
+            let Some(fix) = &found.fix else {
+                continue;
+            };
+            let source = found.primary.span.source;
+            let meets = |edit: &Edit| {
+                let before = taken.range(..=edit.span.end).next_back();
+                before.is_some_and(|(_, other)| other.span.end >= edit.span.start)
+            };
+            let is_here = fix.edits.iter().all(|edit| edit.span.source == source);
+            if is_here && !fix.edits.iter().any(meets) {
+                taken.extend(fix.edits.iter().map(|edit| (edit.span.start, edit)));
+                let id = found.code.id;
+                let before = self.mended.entry(id);
+                before.or_insert_with(|| count(findings, id));
+            }
+        }
+        let (mut text, mut done) = (String::new(), 0);
+        for edit in taken.values() {
+            text.push_str(&self.text[done..edit.span.start as usize]);
+            text.push_str(&edit.text);
+            done = edit.span.end as usize;
+        }
+        text.push_str(&self.text[done..]);
+        self.before = std::mem::replace(&mut self.text, text);
+        !taken.is_empty()
+    }
+
+    /// The whole text, with what stood before it in the file.
+    fn whole(&self, original: &str) -> String {
+        let mark = if original.starts_with(BYTE_ORDER_MARK) {
+            BYTE_ORDER_MARK
+        } else {
+            ""
+        };
+        format!("{mark}{}", self.text)
+    }
+}
+
+/// Whether a text has as many objects as another one, and nothing that cannot be read.
+fn reads_alike(before: &str, after: &str) -> bool {
+    let read = |text: &str| {
+        let (mut manifests, mut report) = (Manifests::default(), Report::default());
+        manifests.read("", text, &mut Sources::default(), &mut report);
+        (manifests.objects.len(), report.count(Severity::Error))
+    };
+    read(before) == read(after)
+}

@@ -1,0 +1,93 @@
+//! Kubernetes manifests that others wrote, held against a cluster.
+//!
+//! [`Manifests`] are the objects of some files, each at its place. [`check`] looks at them by one file a rule, and
+//! [`mend`] applies the edits that findings carry to the files' texts. What cannot be known from a manifest, because a
+//! template, a patch or another object says it, keeps a rule quiet.
+//!
+//! An error is what the API server refuses, what no node can run, or what is accepted and does nothing; a warning is
+//! what works for somebody.
+
+mod edit;
+mod mend;
+mod place;
+mod pod;
+mod read;
+mod resources;
+mod rules;
+
+use crate::diag::{Code, Report};
+use crate::model::{Cluster, Pool};
+use crate::node::{Entry, Node};
+use crate::source::Sources;
+
+pub use mend::{Mended, mend};
+pub use pod::{Container, Pod};
+pub use read::{Manifests, Object, PassedOver, Why};
+pub use rules::RULES;
+
+/// A rule: its page, and the function that looks.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its page. An example is a cluster, and the manifest after a line of [`MANIFEST`](crate::diag::MANIFEST).
+    pub code: Code,
+    run: fn(&Scene<'_>, &mut Report),
+}
+
+/// What rules look at.
+pub(crate) struct Scene<'s> {
+    /// The cluster that the objects are for.
+    pub(crate) cluster: &'s Cluster,
+    /// Every object.
+    pub(crate) objects: &'s [Object],
+    /// Every pod that objects make.
+    pub(crate) pods: Vec<Pod<'s>>,
+    /// The pods that no pool holds.
+    pub(crate) unplaced: Vec<place::Unplaced<'s>>,
+    /// The texts.
+    pub(crate) sources: &'s Sources,
+}
+
+/// Holds manifests against a cluster that was understood whole; says nothing where it was not.
+pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report: &mut Report) {
+    if cluster.pools.iter().any(|pool| pool.offers.is_hole()) {
+        return;
+    }
+    let objects = &manifests.objects;
+    let pods: Vec<_> = objects.iter().flat_map(pod::pods).collect();
+    let scene = Scene {
+        cluster,
+        objects,
+        unplaced: place::unplaced(cluster, &pods),
+        pods,
+        sources,
+    };
+    for rule in RULES {
+        (rule.run)(&scene, report);
+    }
+}
+
+impl<'s> Scene<'s> {
+    /// The pools that offer a resource.
+    fn offering(&self, resource: &str) -> Vec<&'s Pool> {
+        let pools = self.cluster.pools.iter();
+        let offers = |pool: &&Pool| {
+            let offers = pool.offers.get().into_iter().flatten();
+            let mut offers = offers.chain(&pool.fabric);
+            offers.any(|offer| offer.resource == resource)
+        };
+        pools.filter(offers).collect()
+    }
+
+    /// What each `ResourceQuota` limits, entry by entry.
+    fn quotas(&self) -> impl Iterator<Item = (&'s Object, &'s Entry)> {
+        let quotas = self
+            .objects
+            .iter()
+            .filter(|object| object.kind == "ResourceQuota");
+        quotas.flat_map(|object| {
+            let hard = object.root.get("spec").and_then(|spec| spec.get("hard"));
+            let entries = hard.map_or(&[][..], Node::entries);
+            entries.iter().map(move |entry| (object, entry))
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! Pods that no pool holds, and what it is that keeps them from the nearest.
+
+use gpuc_schema::Spanned;
+
+use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL, QUEUE_LABEL};
+use crate::node::Node;
+use crate::placement::{Answer, Demand, Reason, Request, Verdict, Why, places};
+use crate::source::Span;
+
+use super::pod::{Container, Pod};
+use super::resources::{Amount, amount, is_unknown};
+
+/// A pod that no pool holds.
+pub(crate) struct Unplaced<'s> {
+    /// The pod, by its index.
+    pub(crate) pod: usize,
+    /// What it asks for.
+    pub(crate) demand: Demand,
+    /// Why not, pool by pool.
+    pub(crate) verdicts: Vec<Verdict<'s>>,
+    /// What to speak of.
+    pub(crate) cause: Cause,
+}
+
+/// What keeps a pod from the pools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// It chooses nodes that no pool has.
+    Selector,
+    /// It does not tolerate these pools' taints, and that is all.
+    Taints(Vec<usize>),
+    /// It asks for several shares of this pool's.
+    Shares(usize),
+    /// Its CUDA is newer than this pool's driver, or drives the card no more.
+    Cuda(usize),
+    /// It asks for more than a node of any pool has.
+    TooMany,
+    /// One thing here, another there.
+    Otherwise,
+}
+
+/// The pods that no pool holds, as far as the manifests say all of them.
+pub(super) fn unplaced<'s>(cluster: &'s Cluster, pods: &[Pod<'_>]) -> Vec<Unplaced<'s>> {
+    let mut found = Vec::new();
+    for (index, pod) in pods.iter().enumerate() {
+        if pod.is_of_nodes() || !is_understood(cluster, pod) {
+            continue;
+        }
+        let demand = demand(pod);
+        if !pod.asks_for_gpus() && !chooses_a_pool(&demand) {
+            continue;
+        }
+        let mut verdicts = places(&demand, cluster);
+        if pod.is_open || is_queued(cluster, pod) {
+            // What completes the pod may choose nodes and tolerate taints.
+            for verdict in &mut verdicts {
+                verdict.reasons.retain(|reason| !is_of_nodes(reason));
+            }
+        }
+        let mut answers = verdicts.iter().map(Verdict::answer);
+        if verdicts.is_empty() || answers.any(|answer| answer != Answer::No) {
+            continue;
+        }
+        let cause = cause(&verdicts);
+        found.push(Unplaced {
+            pod: index,
+            demand,
+            verdicts,
+            cause,
+        });
+    }
+    found
+}
+
+/// Whether every GPU that it asks for has a name and an amount that make sense; if not, that is the finding.
+fn is_understood(cluster: &Cluster, pod: &Pod<'_>) -> bool {
+    let asks = pod.containers.iter().flat_map(Container::asks);
+    asks.filter(|entry| entry.key.contains('/')).all(|entry| {
+        !is_unknown(cluster, &entry.key) && matches!(amount(&entry.value), Amount::Whole(_))
+    })
+}
+
+/// What a pod asks for. Of one that a runtime completes only its devices are known.
+fn demand(pod: &Pod<'_>) -> Demand {
+    if pod.spec.get("containers").is_some() {
+        return Demand::of_pod(pod.spec);
+    }
+    let asks = pod.containers.iter().flat_map(Container::asks);
+    let resources = asks.filter_map(|entry| {
+        let Amount::Whole(count) = amount(&entry.value) else {
+            return None;
+        };
+        let name = Spanned::new(entry.key.clone(), entry.key_span);
+        let is_extended = entry.key.contains('/');
+        is_extended.then(|| Request::new(&name, count, entry.value.span()))
+    });
+    Demand {
+        resources: resources.collect(),
+        ..Demand::default()
+    }
+}
+
+/// Whether it chooses nodes by gpuc's own labels, which no other node has.
+fn chooses_a_pool(demand: &Demand) -> bool {
+    let terms = demand.affinity.iter().flatten();
+    let labels = terms.flat_map(|term| &term.labels);
+    let mut labels = demand.selector.iter().chain(labels);
+    labels.any(|label| label.key == POOL_LABEL || label.key == DEDICATED_TO)
+}
+
+/// Whether it waits in a queue of Kueue's, which gives it the labels and tolerations of a pool when its turn has come.
+/// In a team's namespace it does without naming one.
+pub(super) fn is_queued(cluster: &Cluster, pod: &Pod<'_>) -> bool {
+    let metadata = pod.object.root.get("metadata");
+    let labels = metadata.and_then(|metadata| metadata.get("labels"));
+    let names_one = labels.and_then(|labels| labels.get(QUEUE_LABEL)).is_some();
+    let namespace = pod.object.namespace.as_ref();
+    let mut namespaces = cluster.teams.iter().flat_map(|team| &team.namespaces);
+    let is_a_teams = namespaces.any(|own| Some(&own.value) == namespace);
+    cluster.has_queues() && (names_one || is_a_teams)
+}
+
+/// Whether a reason is about which nodes the pod may run on.
+fn is_of_nodes(reason: &Reason) -> bool {
+    is_of_labels(&reason.why) || matches!(reason.why, Why::Taint { .. })
+}
+
+fn is_of_labels(why: &Why) -> bool {
+    matches!(why, Why::Label { .. } | Why::NoTerm { .. } | Why::NodeField)
+}
+
+/// Whether a reason is that nodes have no such devices at all.
+pub(super) fn is_not_here(why: &Why) -> bool {
+    matches!(why, Why::NotOffered { .. } | Why::ClassNotHere { .. })
+}
+
+fn cause(verdicts: &[Verdict<'_>]) -> Cause {
+    let all = |verdict: &Verdict<'_>, is: fn(&Why) -> bool| {
+        let mut against = against(verdict);
+        against.all(|reason| is(&reason.why))
+    };
+    let any = |verdict: &Verdict<'_>, is: fn(&Why) -> bool| {
+        let mut against = against(verdict);
+        against.any(|reason| is(&reason.why))
+    };
+    let first = |is: fn(&Why) -> bool| verdicts.iter().position(|verdict| all(verdict, is));
+    let taints = |why: &Why| matches!(why, Why::Taint { .. });
+    let only_taints = verdicts.iter().enumerate();
+    let only_taints = only_taints.filter(|(_, verdict)| all(verdict, taints));
+    let only_taints: Vec<_> = only_taints.map(|(index, _)| index).collect();
+    let too_many = |why: &Why| {
+        matches!(
+            why,
+            Why::TooMany { .. } | Why::Cpu { .. } | Why::Memory { .. }
+        )
+    };
+    let shares = |why: &Why| matches!(why, Why::Shares { .. } | Why::Slices { .. });
+    let cuda = |why: &Why| matches!(why, Why::Driver { .. } | Why::Card { .. });
+    if verdicts.iter().all(|verdict| any(verdict, is_of_labels)) {
+        return Cause::Selector;
+    }
+    if !only_taints.is_empty() {
+        return Cause::Taints(only_taints);
+    }
+    if let Some(index) = first(shares) {
+        return Cause::Shares(index);
+    }
+    if let Some(index) = first(cuda) {
+        return Cause::Cuda(index);
+    }
+    let mut offering = verdicts
+        .iter()
+        .filter(|verdict| !any(verdict, is_not_here))
+        .peekable();
+    let is_there = offering.peek().is_some();
+    if is_there && offering.all(|verdict| any(verdict, too_many)) {
+        return Cause::TooMany;
+    }
+    Cause::Otherwise
+}
+
+/// What makes a verdict a no.
+pub(super) fn against<'v>(verdict: &'v Verdict<'_>) -> impl Iterator<Item = &'v Reason> {
+    let reasons = verdict.reasons.iter();
+    reasons.filter(|reason| reason.answer == Answer::No)
+}
+
+impl Unplaced<'_> {
+    /// Where the pod asks for what it does not get: its first GPUs, or else its containers.
+    pub(crate) fn span(&self, pods: &[Pod<'_>]) -> Span {
+        let pod = &pods[self.pod];
+        let mut gpus = pod.containers.iter().filter_map(Container::gpus);
+        let gpus = gpus.next().map(|entry| entry.key_span);
+        gpus.or_else(|| Some(pod.spec.get("nodeSelector")?.span()))
+            .or_else(|| pod.spec.get("containers").map(Node::span))
+            .unwrap_or_else(|| pod.spec.span())
+    }
+}

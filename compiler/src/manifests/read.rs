@@ -1,0 +1,222 @@
+//! Texts to objects, and what in them is none.
+
+use crate::diag::{Report, Severity};
+use crate::node::{Node, Value};
+use crate::source::Sources;
+use crate::yaml;
+
+use super::pod;
+
+/// A Kubernetes object that somebody wrote.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The whole of it.
+    pub root: Node,
+    /// Its kind.
+    pub kind: String,
+    /// Its API group with the version: `apps/v1`.
+    pub api_version: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// Its namespace.
+    pub namespace: Option<String>,
+}
+
+/// The objects of some files.
+#[derive(Clone, Debug, Default)]
+pub struct Manifests {
+    /// The objects, in the order they were read; those of a `List` one by one.
+    pub objects: Vec<Object>,
+    /// What was not checked.
+    pub passed_over: Vec<PassedOver>,
+    /// How many files had objects.
+    pub files: usize,
+}
+
+/// Something that was read and not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The file.
+    pub path: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why something was not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A template of Helm's, or of another program.
+    Template,
+    /// No document of it is an object.
+    NoObjects,
+    /// A patch for an object: `Deployment trainer`.
+    Patch(String),
+    /// A kustomization that changes the objects that it names.
+    Kustomization,
+}
+
+/// The group of kustomizations, which are no objects of a cluster.
+const KUSTOMIZE: &str = "kustomize.config.k8s.io/";
+
+/// What a kustomization does to objects beside naming them.
+///
+/// Source: kubernetes-sigs/kustomize `api/types/kustomization.go` (from memory).
+const CHANGES: &[&str] = &[
+    "patches",
+    "patchesStrategicMerge",
+    "patchesJson6902",
+    "components",
+    "replacements",
+    "transformers",
+    "images",
+    "helmCharts",
+    "helmChartInflationGenerator",
+];
+
+impl Manifests {
+    /// Reads a file, by the path that messages show.
+    pub fn read(&mut self, path: &str, text: &str, sources: &mut Sources, report: &mut Report) {
+        let id = sources.add(path, text);
+        let mut own = Report::default();
+        let documents = yaml::documents(sources, id, &mut own);
+        let is_broken = own.count(Severity::Error) > 0;
+        if is_broken && text.contains("{{") {
+            self.pass_over(path, Why::Template);
+            return;
+        }
+        report.append(own);
+        let before = self.objects.len();
+        let mut is_known = is_broken;
+        for document in documents {
+            is_known |= self.add(path, document.root);
+        }
+        if self.objects.len() > before {
+            self.files += 1;
+        } else if !is_known {
+            self.pass_over(path, Why::NoObjects);
+        }
+    }
+
+    /// Adds a document, and answers whether it is something that is known.
+    fn add(&mut self, path: &str, root: Node) -> bool {
+        let text = |key: &str| root.get(key).and_then(Node::text).map(str::to_owned);
+        let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+            return false;
+        };
+        if api_version.starts_with(KUSTOMIZE) {
+            if CHANGES.iter().any(|key| root.get(key).is_some()) {
+                self.pass_over(path, Why::Kustomization);
+            }
+            return true;
+        }
+        if kind.ends_with("List") && root.entry("items").is_some() {
+            let Value::Mapping(entries) = root.value else {
+                return true;
+            };
+            let items = entries.into_iter().find(|entry| entry.key == "items");
+            if let Some(Value::Sequence(items)) = items.map(|entry| entry.value.value) {
+                for item in items {
+                    self.add(path, item);
+                }
+            }
+            return true;
+        }
+        let metadata = |key: &str| {
+            let value = root.get("metadata").and_then(|it| it.get(key));
+            value.and_then(Node::text).map(str::to_owned)
+        };
+        let object = Object {
+            name: metadata("name"),
+            namespace: metadata("namespace"),
+            kind,
+            api_version,
+            root,
+        };
+        if pod::is_patch(&object) {
+            self.pass_over(path, Why::Patch(object.title()));
+        } else {
+            self.objects.push(object);
+        }
+        true
+    }
+
+    fn pass_over(&mut self, path: &str, why: Why) {
+        let path = path.to_owned();
+        self.passed_over.push(PassedOver { path, why });
+    }
+}
+
+impl Object {
+    /// Its kind and name: `Deployment trainer`.
+    pub fn title(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{} {name}", self.kind),
+            None => self.kind.clone(),
+        }
+    }
+
+    /// Whether it is of this API group, and not of one with a longer name.
+    pub(super) fn is_of(&self, group: &str) -> bool {
+        let own = self.api_version.split_once('/').map_or("", |it| it.0);
+        own == group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str, text: &str) -> (Manifests, Report) {
+        let (mut manifests, mut report) = (Manifests::default(), Report::default());
+        manifests.read(path, text, &mut Sources::default(), &mut report);
+        (manifests, report)
+    }
+
+    fn why(text: &str) -> Vec<Why> {
+        let (manifests, report) = read("a.yaml", text);
+        assert!(report.diagnostics().is_empty(), "{report:?}");
+        let why = manifests.passed_over.into_iter().map(|it| it.why);
+        why.collect()
+    }
+
+    #[test]
+    fn lists_are_their_items_and_documents_are_read_one_by_one() {
+        let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n\
+                    - {apiVersion: v1, kind: PodList, items: [{apiVersion: v1, kind: Pod, metadata: {name: b}}]}\n\
+                    ---\n# nothing\n---\napiVersion: v1\nkind: Service\nmetadata: {name: c, namespace: d}\n";
+        let (manifests, _) = read("a.yaml", text);
+        let titles: Vec<_> = manifests.objects.iter().map(Object::title).collect();
+        assert_eq!(titles, ["Pod a", "Pod b", "Service c"]);
+        assert_eq!(manifests.objects[2].namespace.as_deref(), Some("d"));
+        assert_eq!(manifests.files, 1);
+    }
+
+    #[test]
+    fn what_is_no_object_is_said() {
+        assert_eq!(why("image: {tag: x}\n"), [Why::NoObjects]);
+        assert_eq!(why("# nothing\n"), [Why::NoObjects]);
+        assert_eq!(
+            why("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n"),
+            [Why::Template]
+        );
+        let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
+        assert_eq!(why(kustomization), []);
+        let patched = format!("{kustomization}patches: [{{path: a.yaml}}]\n");
+        assert_eq!(why(&patched), [Why::Kustomization]);
+        let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n\
+                     spec: {template: {spec: {containers: [{name: a, tty: true}]}}}\n";
+        assert_eq!(why(patch), [Why::Patch("Deployment a".to_owned())]);
+    }
+
+    #[test]
+    fn braces_in_text_are_no_template_and_a_broken_file_is_a_finding() {
+        let rule = "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nspec: {a: '{{ $labels.pod }}'}\n";
+        assert_eq!(read("a.yaml", rule).0.objects.len(), 1);
+        let (manifests, report) = read("a.yaml", "kind: [\n");
+        assert_eq!(
+            (manifests.objects.len(), report.count(Severity::Error)),
+            (0, 1)
+        );
+        assert_eq!(manifests.passed_over, []);
+    }
+}

@@ -1,0 +1,123 @@
+//! Names and amounts of resources, as the API server reads them.
+
+use crate::model::{Cluster, KubernetesVersion};
+use crate::node::Node;
+
+/// The GPU of old, before device plugins.
+pub(super) const ALPHA: &str = "alpha.kubernetes.io/nvidia-gpu";
+
+/// What Kubernetes calls a device of a class, for pods that make no claim.
+pub(super) const OF_CLASS: &str = "deviceclass.resource.kubernetes.io/";
+
+/// Whether a resource is, or is meant to be, NVIDIA's GPUs or a part of them.
+pub(super) fn is_gpu(name: &str) -> bool {
+    let own = name
+        .strip_prefix("nvidia.com/")
+        .map(str::to_ascii_lowercase);
+    name == ALPHA
+        || name.starts_with(OF_CLASS)
+        || own.is_some_and(|own| own.starts_with("mig-") || own.contains("gpu"))
+}
+
+/// Whether a resource is extended, so that requests and limits are equal and whole.
+///
+/// Source: kubernetes `pkg/apis/core/v1/helper/helpers.go`, `IsExtendedResourceName` and `IsNativeResource`
+/// (from memory).
+pub(super) fn is_extended(name: &str) -> bool {
+    name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.")
+}
+
+/// What the pools offer, each name once, in the order of the pools.
+pub(super) fn offered(cluster: &Cluster) -> Vec<&str> {
+    let mut names = Vec::new();
+    for pool in &cluster.pools {
+        let offers = pool.offers.get().into_iter().flatten();
+        for offer in offers.chain(&pool.fabric) {
+            if !names.contains(&offer.resource.as_str()) {
+                names.push(offer.resource.as_str());
+            }
+        }
+    }
+    names
+}
+
+/// Whether this names GPUs, and no pool's.
+pub(super) fn is_unknown(cluster: &Cluster, name: &str) -> bool {
+    if let Some(class) = name.strip_prefix(OF_CLASS) {
+        let mut classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
+        return class.ends_with(".gpuc.dev") && !classes.any(|known| known.name == class);
+    }
+    // Later versions make claims of this name where NVIDIA's driver hands out GPUs.
+    let version = cluster.kubernetes.get().map(|version| version.value);
+    let is_bridged = name == "nvidia.com/gpu"
+        && cluster.pools_claimed().next().is_some()
+        && version >= Some(KubernetesVersion::FIRST_WITH_BRIDGE);
+    is_gpu(name) && !is_bridged && !offered(cluster).contains(&name)
+}
+
+/// An amount of an extended resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Amount {
+    /// So many.
+    Whole(u64),
+    /// What the API server refuses: a part, a negative number, no number.
+    Refused,
+    /// Something that a program fills in later.
+    Open,
+}
+
+/// Reads an amount.
+pub(super) fn amount(node: &Node) -> Amount {
+    let Some(text) = node.text() else {
+        return Amount::Refused;
+    };
+    if ["{{", "${", "$("].iter().any(|mark| text.contains(mark)) {
+        return Amount::Open;
+    }
+    let text = text.strip_prefix('+').unwrap_or(text).to_owned();
+    match gpuc_schema::config::Quantity(text).thousandths() {
+        Some(thousandths) if thousandths % 1000 == 0 => Amount::Whole(thousandths / 1000),
+        _ => Amount::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::{Scalar, Value};
+    use crate::source::Span;
+
+    #[test]
+    fn amounts_are_read_as_the_api_server_does() {
+        let read = |text: &str| {
+            let text = text.to_owned();
+            let value = Value::Scalar(Scalar::Written { text, plain: true });
+            amount(&Node::written(value, Span::NONE))
+        };
+        assert_eq!(read("8"), Amount::Whole(8));
+        assert_eq!(read("2000m"), Amount::Whole(2));
+        assert_eq!(read("1k"), Amount::Whole(1000));
+        for text in ["0.5", "500m", "-1", "one", "", "1/2"] {
+            assert_eq!(read(text), Amount::Refused, "{text}");
+        }
+        assert_eq!(read("${GPUS}"), Amount::Open);
+    }
+
+    #[test]
+    fn names_of_gpus_and_of_other_things() {
+        for name in [
+            "nvidia.com/gpu",
+            "nvidia.com/gpu.type",
+            "nvidia.com/mig-1g.5gb",
+            "nvidia.com/GPU",
+            ALPHA,
+        ] {
+            assert!(is_gpu(name), "{name}");
+        }
+        for name in ["cpu", "amd.com/gpu", "rdma/hca", "nvidia.com/hostdev"] {
+            assert!(!is_gpu(name), "{name}");
+        }
+        assert!(is_extended("rdma/hca") && is_extended("nvidia.com/gpu"));
+        assert!(!is_extended("memory") && !is_extended("hugepages-2Mi") && !is_extended(ALPHA));
+    }
+}

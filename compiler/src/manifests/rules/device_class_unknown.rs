@@ -1,0 +1,143 @@
+//! A claim names a `DeviceClass` that the cluster does not have.
+
+use crate::diag::{Code, Report, Severity, words};
+use crate::manifests::{Rule, Scene};
+use crate::node::{Node, Value};
+
+/// A claim names a `DeviceClass` that the cluster does not have.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4019",
+        name: "manifest-device-class-unknown",
+        severity: Severity::Error,
+        summary: "a claim names a DeviceClass that the cluster does not have",
+        explain: "### What it checks
+
+Whether each DeviceClass of NVIDIA's or of gpuc's that a ResourceClaim or its template names is
+there: a pool's own, one that NVIDIA's driver for claims brings, or one of the manifests.
+
+### Why it matters
+
+A pod whose claim cannot be allocated waits for ever.
+
+### What to do
+
+Name the class of a pool with `allocation: dra`; the help lists them. Without such a pool, ask for
+the resource that the device plugin offers.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {allocation: dra}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: train.gpuc.dev}}]
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {allocation: dra}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
+"#,
+    },
+    run,
+};
+
+/// What NVIDIA's driver for claims brings, by the domain.
+///
+/// Source: kubernetes-sigs/dra-driver-nvidia-gpu, templates of its chart (from memory).
+const NVIDIAS: &str = ".nvidia.com";
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let kinds = ["ResourceClaim", "ResourceClaimTemplate"];
+    let mut known: Vec<&str> = Vec::new();
+    let pools = scene.cluster.pools.iter().flat_map(|pool| &pool.classes);
+    known.extend(pools.map(|class| class.name.as_str()));
+    let has_driver = !known.is_empty();
+    let own = scene
+        .objects
+        .iter()
+        .filter(|object| object.kind == "DeviceClass");
+    let own: Vec<_> = own.filter_map(|object| object.name.as_deref()).collect();
+    for object in scene
+        .objects
+        .iter()
+        .filter(|it| kinds.contains(&it.kind.as_str()))
+    {
+        let mut named = Vec::new();
+        classes(&object.root, &mut named);
+        for node in named {
+            let class = node.text().unwrap_or_default();
+            let is_brought = class.ends_with(NVIDIAS) && has_driver;
+            let is_ours = class.ends_with(".gpuc.dev") || class.ends_with(NVIDIAS);
+            if !is_ours || is_brought || known.contains(&class) || own.contains(&class) {
+                continue;
+            }
+            let message = format!(
+                "{} claims devices of `{class}`, which is not there",
+                object.title()
+            );
+            let draft = report.draft(&RULE.code, node.span(), message);
+            let mut claimed = scene.cluster.pools_claimed();
+            let draft = match claimed
+                .next()
+                .or(scene.cluster.gpu_pools().next().map(|it| it.0))
+            {
+                Some(pool) => draft.label(pool.name.span, format!("pool `{}` has GPUs", pool.name)),
+                None => draft,
+            };
+            let draft = match known.as_slice() {
+                [] => draft
+                    .help("no pool has `allocation: dra`: ask for a resource instead of a claim"),
+                known => draft.help(format!("the pools have {}", words::all(known, "and"))),
+            };
+            draft.emit();
+        }
+    }
+}
+
+/// Every `DeviceClass` that is named below a node.
+fn classes<'n>(node: &'n Node, found: &mut Vec<&'n Node>) {
+    if let Value::Sequence(items) = &node.value {
+        for item in items {
+            classes(item, found);
+        }
+    }
+    for entry in node.entries() {
+        if entry.key == "deviceClassName" {
+            found.push(&entry.value);
+        } else {
+            classes(&entry.value, found);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A `LimitRange` has two defaults for GPUs.
+
+use crate::diag::{Code, Report, Severity};
+use crate::manifests::resources::{Amount, amount, is_extended};
+use crate::manifests::{Rule, Scene};
+use crate::node::Node;
+
+/// A `LimitRange` has two defaults for GPUs.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4018",
+        name: "manifest-limit-range",
+        severity: Severity::Error,
+        summary: "a LimitRange has two defaults for GPUs",
+        explain: "### What it checks
+
+Whether `default` and `defaultRequest` of a LimitRange are the same for each extended resource.
+
+### Why it matters
+
+A GPU cannot be had in part or on loan; the API server refuses a LimitRange that would make requests
+and limits differ.
+
+### What to do
+
+Write the same in both, or better neither: a default gives a GPU to every container of the namespace
+that asks for none.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: LimitRange
+metadata: {name: gpus, namespace: research}
+spec:
+  limits:
+    - type: Container
+      default: {nvidia.com/gpu: 2}
+      defaultRequest: {nvidia.com/gpu: 1}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: LimitRange
+metadata: {name: gpus, namespace: research}
+spec:
+  limits:
+    - type: Container
+      default: {nvidia.com/gpu: 2}
+      defaultRequest: {nvidia.com/gpu: 2}
+"#,
+    },
+    run,
+};
+
+// Source: kubernetes 1.36 pkg/apis/core/validation/validation.go, `ValidateLimitRange`.
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let ranges = scene
+        .objects
+        .iter()
+        .filter(|object| object.kind == "LimitRange");
+    for range in ranges {
+        let limits = range.root.get("spec").and_then(|spec| spec.get("limits"));
+        for item in limits.map_or(&[][..], Node::items) {
+            let list = |key: &str| item.get(key).map_or(&[][..], Node::entries);
+            for request in list("defaultRequest")
+                .iter()
+                .filter(|it| is_extended(&it.key))
+            {
+                let Some(limit) = list("default").iter().find(|it| it.key == request.key) else {
+                    continue;
+                };
+                let amounts = (amount(&limit.value), amount(&request.value));
+                let (Amount::Whole(limited), Amount::Whole(requested)) = amounts else {
+                    continue;
+                };
+                if limited == requested {
+                    continue;
+                }
+                let message = format!(
+                    "{} requests {requested} of `{}` and limits {limited}",
+                    range.title(),
+                    request.key
+                );
+                let draft = report.draft(&RULE.code, request.value.span(), message);
+                draft
+                    .label(limit.value.span(), "the limit")
+                    .help(format!("write {limited} in both, or remove both"))
+                    .emit();
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The rules about manifests, one file each.
+
+mod amount_not_whole;
+mod cuda_too_new;
+mod device_class_unknown;
+mod host_devices;
+mod image_floating;
+mod image_gone;
+mod label_deprecated;
+mod limit_range;
+mod nowhere_to_run;
+mod privileged;
+mod queue_missing;
+mod quota_exceeded;
+mod quota_unenforced;
+mod request_too_large;
+mod requests_differ;
+mod resource_unknown;
+mod sees_all_gpus;
+mod selector_matches_nothing;
+mod shares_several;
+mod shm_missing;
+mod toleration_missing;
+mod toleration_useless;
+
+use super::Rule;
+
+/// Every rule, by id.
+pub static RULES: &[&Rule] = &[
+    &resource_unknown::RULE,
+    &requests_differ::RULE,
+    &amount_not_whole::RULE,
+    &toleration_missing::RULE,
+    &toleration_useless::RULE,
+    &selector_matches_nothing::RULE,
+    &label_deprecated::RULE,
+    &request_too_large::RULE,
+    &nowhere_to_run::RULE,
+    &quota_exceeded::RULE,
+    &shares_several::RULE,
+    &sees_all_gpus::RULE,
+    &shm_missing::RULE,
+    &cuda_too_new::RULE,
+    &image_gone::RULE,
+    &image_floating::RULE,
+    &quota_unenforced::RULE,
+    &limit_range::RULE,
+    &device_class_unknown::RULE,
+    &host_devices::RULE,
+    &privileged::RULE,
+    &queue_missing::RULE,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_sorted_by_id() {
+        assert!(RULES.is_sorted_by(|a, b| a.code.id < b.code.id));
+        assert!(
+            RULES
+                .iter()
+                .all(|rule| rule.code.name.starts_with("manifest-"))
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! A manifest asks for more than its team may have.
+
+use crate::diag::{Code, Report, Severity};
+use crate::manifests::resources::{Amount, amount};
+use crate::manifests::{Container, Object, Pod, Rule, Scene};
+use crate::model::Grant;
+use crate::node::Node;
+use crate::source::Span;
+
+/// A manifest asks for more than its team may have.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4010",
+        name: "manifest-quota-exceeded",
+        severity: Severity::Error,
+        summary: "a manifest asks for more than its team may have",
+        explain: "### What it checks
+
+Whether the pods that an object of a team's namespace makes at once, by `replicas` or `parallelism`,
+ask for no more GPUs than the team's quota has at most.
+
+### Why it matters
+
+The quota refuses the pods that are too many: a Job never has all of them, and one pod that asks for
+more than the quota is never made.
+
+### What to do
+
+Ask for less, or give the team a larger `limit`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research}
+spec:
+  parallelism: 2
+  template:
+    spec:
+      restartPolicy: Never
+      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in &scene.pods {
+        let copies = copies(pod.object);
+        for (resource, asked, span) in asked(pod) {
+            let Some((limit, grant)) = limit(scene, pod.object, resource) else {
+                continue;
+            };
+            let all = asked.saturating_mul(copies);
+            if all <= limit {
+                continue;
+            }
+            let what = if copies > 1 {
+                format!("{copies} pods with {asked} each are {all} of `{resource}`")
+            } else {
+                format!("{asked} of `{resource}`")
+            };
+            let message = format!(
+                "{} asks for more than its team may have: {what}",
+                pod.title()
+            );
+            let draft = report.draft(&RULE.code, span, message);
+            draft
+                .label(grant.span, format!("the team may have {limit} at most"))
+                .help("ask for less, or write a larger `limit` in the team's quota")
+                .emit();
+        }
+    }
+}
+
+/// The devices that one pod asks for, each resource once, and where it does first. Containers that run before the
+/// others ask for the same ones.
+fn asked<'n>(pod: &Pod<'n>) -> Vec<(&'n str, u64, Span)> {
+    let mut all: Vec<(&str, u64, Span)> = Vec::new();
+    let containers = pod.containers.iter().filter(|it| !it.is_init);
+    for entry in containers.flat_map(Container::asks) {
+        let Amount::Whole(count @ 1..) = amount(&entry.value) else {
+            continue;
+        };
+        match all.iter_mut().find(|(name, ..)| *name == entry.key) {
+            Some((_, so_far, _)) => *so_far = so_far.saturating_add(count),
+            None => all.push((&entry.key, count, entry.value.span())),
+        }
+    }
+    all
+}
+
+/// How many pods a plain controller makes at once; one of others, whose pods a controller of their own makes.
+fn copies(object: &Object) -> u64 {
+    let key = match object.kind.as_str() {
+        "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController" => "replicas",
+        "Job" => "parallelism",
+        _ => return 1,
+    };
+    let count = object.root.get("spec").and_then(|spec| spec.get(key));
+    let count = count
+        .and_then(Node::text)
+        .and_then(|text| text.parse().ok());
+    count.unwrap_or(1)
+}
+
+/// The most of a resource that the team of an object's namespace may have there, and where that is said first; nothing
+/// where no quota counts it.
+fn limit<'s>(scene: &Scene<'s>, object: &Object, resource: &str) -> Option<(u64, &'s Grant)> {
+    let namespace = object.namespace.as_deref()?;
+    let mut teams = scene.cluster.teams.iter();
+    let (team, index) = teams.find_map(|team| {
+        let mut namespaces = team.namespaces.iter();
+        let index = namespaces.position(|own| own.value == namespace)?;
+        Some((team, index))
+    })?;
+    let applies = |grant: &&Grant| {
+        let is_here = grant.namespace.is_none_or(|own| own == index);
+        grant.resource == resource && is_here
+    };
+    // Pools that offer the same are counted together.
+    let grants: Vec<_> = team.grants().filter(applies).collect();
+    let own: Vec<_> = grants.iter().filter(|it| it.namespace.is_some()).collect();
+    let counted = if own.is_empty() {
+        grants.iter().collect()
+    } else {
+        own
+    };
+    let limit = counted.iter().map(|it| u64::from(it.limit.value)).sum();
+    counted.first().map(|grant| (limit, **grant))
+}

@@ -1,0 +1,115 @@
+//! A pod asks for more than a node of any pool has.
+
+use crate::diag::{Code, Report, Severity};
+use crate::manifests::place::{Cause, against};
+use crate::manifests::{Rule, Scene};
+use crate::placement::{Reason, Why};
+
+/// A pod asks for more than a node of any pool has.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4008",
+        name: "manifest-request-too-large",
+        severity: Severity::Error,
+        summary: "a pod asks for more than a node of any pool has",
+        explain: "### What it checks
+
+Whether a node of some pool has as many GPUs, cores and as much memory as a pod asks for.
+
+### Why it matters
+
+A pod runs on one node. One that asks for more than the largest has waits for ever, and no
+autoscaler adds a node for it.
+
+### What to do
+
+Ask for less, and run several pods: a job of several nodes has a pod on each.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 4}}
+      volumeMounts: [{name: shm, mountPath: /dev/shm}]
+  volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 2}}
+      volumeMounts: [{name: shm, mountPath: /dev/shm}]
+  volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for unplaced in scene
+        .unplaced
+        .iter()
+        .filter(|it| it.cause == Cause::TooMany)
+    {
+        let pod = &scene.pods[unplaced.pod];
+        let is_size = |reason: &&Reason| {
+            let why = &reason.why;
+            matches!(
+                why,
+                Why::TooMany { .. } | Why::Cpu { .. } | Why::Memory { .. }
+            )
+        };
+        let reasons = unplaced.verdicts.iter().filter_map(|verdict| {
+            let reason = against(verdict).find(is_size)?;
+            Some((verdict.pool, reason))
+        });
+        let reasons: Vec<_> = reasons.collect();
+        let Some((_, first)) = reasons.first() else {
+            continue;
+        };
+        let message = format!("{} asks for more than a node of any pool has", pod.title());
+        let mut draft = report.draft(&RULE.code, first.asked, message);
+        for (pool, reason) in &reasons {
+            draft = draft.label(reason.place, format!("pool `{}` {reason}", pool.name));
+        }
+        draft
+            .help("ask for less, and run a pod on each of several nodes")
+            .emit();
+    }
+}

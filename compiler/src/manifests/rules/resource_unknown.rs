@@ -1,0 +1,207 @@
+//! A manifest asks for GPUs by a name that no pool offers.
+
+use crate::diag::{Code, Edit, Report, Severity, words};
+use crate::manifests::resources::{ALPHA, is_gpu, is_unknown, offered};
+use crate::manifests::{Container, Rule, Scene, edit};
+use crate::model::POOL_LABEL;
+use crate::node::Entry;
+
+/// A manifest asks for GPUs by a name that no pool offers.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4001",
+        name: "manifest-resource-unknown",
+        severity: Severity::Error,
+        summary: "a manifest asks for GPUs by a name that no pool offers",
+        explain: "### What it checks
+
+Whether each GPU resource in a pod's resources, and each that a ResourceQuota counts, is one that a
+pool of the cluster offers.
+
+### Why it matters
+
+A pod that asks for a resource that no node offers waits for ever: `Insufficient
+nvidia.com/gpu.type`. What a GPU is called follows from how its pool shares it: `nvidia.com/gpu`,
+`nvidia.com/gpu.shared`, `nvidia.com/mig-1g.5gb`. A card is no resource; nodes have it as a label.
+
+### What to do
+
+Ask for what the help names, and choose the card by the pool's label in `nodeSelector`. `gpuc check
+--fix` renames where only one name can be meant.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {alpha.kubernetes.io/nvidia-gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in &scene.pods {
+        for container in &pod.containers {
+            for entry in container
+                .asks()
+                .filter(|entry| is_unknown(scene.cluster, &entry.key))
+            {
+                let title = format!("{} asks for `{}`", pod.title(), entry.key);
+                say(
+                    scene,
+                    &title,
+                    entry,
+                    &everywhere(container, &entry.key),
+                    report,
+                );
+            }
+        }
+    }
+    for (object, entry) in scene.quotas() {
+        let Some(resource) = entry.key.strip_prefix("requests.") else {
+            continue;
+        };
+        if is_unknown(scene.cluster, resource) {
+            let title = format!("{} counts `{resource}`", object.title());
+            say(scene, &title, entry, &[], report);
+        }
+    }
+}
+
+/// The keys of a resource in a container's lists.
+fn everywhere<'n>(container: &Container<'n>, name: &str) -> Vec<&'n Entry> {
+    let lists = ["limits", "requests"].map(|list| container.list(list));
+    let entries = lists.into_iter().flatten();
+    entries.filter(|entry| entry.key == name).collect()
+}
+
+fn say(scene: &Scene<'_>, title: &str, entry: &Entry, keys: &[&Entry], report: &mut Report) {
+    let message = format!("{title}, which no pool offers");
+    let gpus: Vec<_> = offered(scene.cluster)
+        .into_iter()
+        .filter(|name| is_gpu(name))
+        .collect();
+    let draft = report.draft(&RULE.code, entry.key_span, message);
+    let draft = draft.here("no node has it");
+    let draft = match scene.cluster.gpu_pools().next() {
+        Some((pool, _)) => match pool.offers.get().and_then(|offers| offers.first()) {
+            Some(offer) => {
+                let text = format!("pool `{}` offers `{}`", pool.name, offer.resource);
+                draft.label(pool.name.span, text)
+            }
+            None => draft.label(pool.name.span, format!("pool `{}` has GPUs", pool.name)),
+        },
+        None => draft,
+    };
+    let draft = draft.help(help(scene, &entry.key, &gpus));
+    let edits = meant(&entry.key, &gpus).and_then(|name| rename(scene, keys, name));
+    match edits {
+        Some(edits) => draft.fix(edits).emit(),
+        None => draft.emit(),
+    };
+}
+
+/// What to write instead.
+fn help(scene: &Scene<'_>, name: &str, gpus: &[&str]) -> String {
+    let name = name.strip_prefix("requests.").unwrap_or(name);
+    let classes = scene.cluster.pools_claimed().flat_map(|pool| &pool.classes);
+    let classes: Vec<_> = classes.map(|class| class.name.as_str()).collect();
+    let Some(first) = gpus.first() else {
+        return match classes.as_slice() {
+            [] => "the cluster has no pool with GPUs; give it one".to_owned(),
+            classes => format!(
+                "make a claim: the DeviceClasses of the cluster are {}",
+                words::all(classes, "and")
+            ),
+        };
+    };
+    if let Some(meant) = meant(name, gpus) {
+        return format!("write `{meant}`");
+    }
+    if is_label(name) {
+        return format!(
+            "ask for `{first}`, and choose the card by `nodeSelector: {{{POOL_LABEL}: …}}`: the name is a label's"
+        );
+    }
+    format!("the pools offer {}", words::all(gpus, "and"))
+}
+
+/// What GPU Feature Discovery calls labels of nodes, and people take for resources.
+///
+/// Source: NVIDIA/k8s-device-plugin@v0.20.0 docs/gpu-feature-discovery/README.md.
+fn is_label(name: &str) -> bool {
+    let own = name.strip_prefix("nvidia.com/gpu.");
+    own.is_some_and(|own| own != "shared")
+}
+
+/// The one name that can be meant: another spelling of it, or the only one there is of whole GPUs and shares.
+fn meant<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
+    let same = gpus.iter().find(|gpu| gpu.eq_ignore_ascii_case(name));
+    if let Some(same) = same {
+        return Some(same);
+    }
+    let is_plain = [
+        ALPHA,
+        "nvidia.com/gpu",
+        "nvidia.com/gpus",
+        "nvidia.com/gpu.shared",
+    ]
+    .contains(&name);
+    match gpus {
+        [only] if is_plain && !only.contains("/mig-") => Some(only),
+        _ if name == ALPHA => gpus.iter().find(|gpu| **gpu == "nvidia.com/gpu").copied(),
+        _ => None,
+    }
+}
+
+/// Another name for the resource wherever the container has it; nothing where it asks for that one too.
+fn rename(scene: &Scene<'_>, keys: &[&Entry], name: &str) -> Option<Vec<Edit>> {
+    let edits = keys
+        .iter()
+        .map(|entry| edit::key(scene.sources, entry, name));
+    edits
+        .collect::<Option<Vec<_>>>()
+        .filter(|edits| !edits.is_empty())
+}

@@ -1,0 +1,177 @@
+//! A pod does not tolerate the taint of the pool that it needs.
+
+use serde_json::{Value as Json, json};
+
+use crate::diag::{Code, Edit, Report, Severity};
+use crate::manifests::place::{Cause, against};
+use crate::manifests::{Pod, Rule, Scene, edit};
+use crate::model::{Pool, Toleration};
+use crate::placement::{Demand, tolerates};
+
+/// A pod does not tolerate the taint of the pool that it needs.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4004",
+        name: "manifest-toleration-missing",
+        severity: Severity::Error,
+        summary: "a pod does not tolerate the taint of the pool that it needs",
+        explain: "### What it checks
+
+Whether a pod that asks for GPUs tolerates every taint of a pool that has them, and a pod that
+chooses a pool those of that pool.
+
+### Why it matters
+
+The pod waits for ever: `node(s) had untolerated taint`. The pool's nodes are kept for those who say
+that they know of them.
+
+### What to do
+
+Add the tolerations that the help names; `gpuc check --fix` does. Where Kueue or the cloud adds them
+by itself, gpuc knows it.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for unplaced in &scene.unplaced {
+        let Cause::Taints(pools) = &unplaced.cause else {
+            continue;
+        };
+        let verdicts: Vec<_> = pools
+            .iter()
+            .map(|index| &unplaced.verdicts[*index])
+            .collect();
+        let pod = &scene.pods[unplaced.pod];
+        let Some(first) = verdicts.first() else {
+            continue;
+        };
+        let missing = missing(first.pool, &unplaced.demand);
+        let near = against(first).map(|reason| reason.asked);
+        let near = near.filter(|span| span.is_written()).min();
+        let what = if near.is_some() {
+            "the whole taint"
+        } else {
+            "the taints"
+        };
+        let message = format!(
+            "{} does not tolerate {what} of pool `{}`",
+            pod.title(),
+            first.pool.name
+        );
+        let span = near.unwrap_or_else(|| unplaced.span(&scene.pods));
+        let mut draft = report.draft(&RULE.code, span, message);
+        for verdict in &verdicts {
+            for reason in against(verdict) {
+                draft = draft.label(
+                    reason.place,
+                    format!("pool `{}` {reason}", verdict.pool.name),
+                );
+            }
+        }
+        let words: Vec<_> = missing.iter().map(|it| flow(it)).collect();
+        let draft = draft.help(format!("add to `tolerations`: {}", words.join(", ")));
+        let texts = |pool: &Pool| {
+            let missing = self::missing(pool, &unplaced.demand);
+            missing.iter().map(|it| flow(it)).collect::<Vec<_>>()
+        };
+        let is_one = verdicts.iter().all(|verdict| texts(verdict.pool) == words);
+        let edit = mended(scene, pod, &missing).filter(|_| is_one);
+        match edit {
+            Some(edit) => draft.fix(vec![edit]).emit(),
+            None => draft.emit(),
+        };
+    }
+}
+
+/// What the pod would have to tolerate too.
+fn missing<'p>(pool: &'p Pool, demand: &Demand) -> Vec<&'p Toleration> {
+    let is_missing = |toleration: &&Toleration| {
+        let mut taints = pool.taints.iter();
+        let taint = taints.find(|it| it.key == toleration.key && it.effect == toleration.effect);
+        taint.is_some_and(|taint| !demand.tolerations.iter().any(|it| tolerates(it, taint)))
+    };
+    pool.tolerations.iter().filter(is_missing).collect()
+}
+
+fn value(toleration: &Toleration) -> Json {
+    let (key, effect) = (&toleration.key, &toleration.effect);
+    if toleration.value.is_empty() {
+        return json!({"key": key, "operator": "Exists", "effect": effect});
+    }
+    json!({"key": key, "operator": "Equal", "value": toleration.value, "effect": effect})
+}
+
+/// As it is written on a line.
+fn flow(toleration: &Toleration) -> String {
+    format!("`{}`", edit::flow(&value(toleration), false))
+}
+
+fn mended(scene: &Scene<'_>, pod: &Pod<'_>, missing: &[&Toleration]) -> Option<Edit> {
+    let values: Vec<Json> = missing.iter().map(|it| value(it)).collect();
+    let there = pod.spec.get("tolerations");
+    match (there, values.as_slice()) {
+        (_, []) => None,
+        (None, values) => {
+            let values = Json::from(values.to_vec());
+            edit::entry(scene.sources, pod.spec, "tolerations", &values)
+        }
+        // Of several one a round: each is found again as long as one is missing.
+        (Some(list), [first, rest @ ..]) => {
+            let mut edit = edit::item(scene.sources, list, first)?;
+            for value in rest {
+                edit.text
+                    .push_str(&edit::item(scene.sources, list, value)?.text);
+            }
+            Some(edit)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a workload of the file asks of a node, and which of its pools give it.
+
+use gpuc_schema::config::{Allocation, Quantity, Task, Workload};
+use gpuc_schema::{Span, Spanned};
+
+use super::{Amount, Answer, Claim, Demand, Image, Request, Tolerated, verdict};
+use crate::model::{Cluster, GpuAsk, Pool, Sharing};
+
+impl Demand {
+    /// What each pod of a workload asks for on a pool, tolerations among it: they follow from the pool.
+    pub fn of_workload(workload: &Workload, pool: &Pool) -> Self {
+        let Some(task) = workload.task() else {
+            return Self::default();
+        };
+        let pods = task.pods();
+        let mut demand = Self {
+            cpu: pods.and_then(|it| amount(it.cpu, 1)),
+            memory: pods.and_then(|it| amount(it.memory, 1000)),
+            tolerations: pool.tolerations.iter().map(tolerated).collect(),
+            gpus_talk: task.nodes().is_some(),
+            images: task.image().cloned().map(Image::new).into_iter().collect(),
+            pods: task.nodes().copied(),
+            apart: task.nodes().is_some(),
+            ..Self::default()
+        };
+        if let Some(ask) = GpuAsk::of(task) {
+            demand.ask(task, ask, workload, pool);
+        }
+        demand
+    }
+
+    fn ask(&mut self, task: Task<'_>, ask: GpuAsk<'_>, workload: &Workload, pool: &Pool) {
+        let written = task.gpus().map(|gpus| gpus.span);
+        let span = written.or(ask.profile.map(|it| it.span));
+        let span = span.unwrap_or(workload.name.span);
+        let count = u64::from(ask.count);
+        let by_claim = pool.allocation.value == Allocation::Dra && workload.pool.is_some();
+        if by_claim && let Some(class) = ask.class(pool) {
+            self.claims.push(Claim {
+                class: Spanned::new(class.name.clone(), span),
+                count,
+                span,
+            });
+            return;
+        }
+        let is_test = matches!(task, Task::CudaTest(_));
+        let resource = match (ask.profile, ask.devices(pool, is_test)) {
+            // Where nothing is named, a GPU is meant.
+            (None, None) => "nvidia.com/gpu".to_owned(),
+            (Some(slice), None) => format!("nvidia.com/mig-{}", slice.replace('+', ".")),
+            (_, Some(devices)) => devices.resource,
+        };
+        let named = ask.profile.map_or(span, |profile| profile.span);
+        let resource = Spanned::new(resource, named);
+        self.resources.push(Request::new(&resource, count, span));
+    }
+}
+
+fn amount(written: Option<&Spanned<Quantity>>, unit: u64) -> Option<Amount> {
+    let written = written?;
+    let value = written.thousandths()?.div_ceil(unit);
+    Some(Amount {
+        value,
+        span: written.span,
+    })
+}
+
+fn tolerated(toleration: &crate::model::Toleration) -> Tolerated {
+    Tolerated {
+        key: toleration.key.clone(),
+        exists: toleration.value.is_empty(),
+        value: toleration.value.clone(),
+        effect: String::new(),
+        span: Span::NONE,
+    }
+}
+
+/// The pools that a workload runs on: those that it may run on and that hold its pods. None where none does.
+pub fn holding<'c>(cluster: &'c Cluster, workload: &Workload) -> Vec<&'c Pool> {
+    let mut pools = cluster.pools_of(workload);
+    pools.retain(|pool| why_not(cluster, workload, pool).is_none());
+    pools
+}
+
+/// Why a pool does not hold a workload, in words that follow the pool's name, and where it says otherwise.
+pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
+    let demand = Demand::of_workload(workload, pool);
+    let verdict = verdict(&demand, cluster, pool);
+    let mut reasons = verdict.reasons.iter();
+    if let Some(reason) = reasons.find(|reason| reason.answer == Answer::No) {
+        return Some((reason.to_string(), reason.place));
+    }
+    let named = workload.pool.is_some();
+    let all = cluster.pools_of(workload);
+    let is_one = all.iter().any(|other| other.index == pool.index);
+    if named || is_one {
+        return None;
+    }
+    // Only what nobody may take who does not name the pool is left.
+    let whom = pool.written.dedicated_to.as_ref();
+    let team = workload.team.as_ref();
+    if let Some(whom) = whom.filter(|whom| team != Some(whom)) {
+        return Some((format!("is dedicated to `{whom}`"), whom.span));
+    }
+    let place = pool.written.sharing.span;
+    let shared = !matches!(pool.sharing.get(), Some(Sharing::Exclusive));
+    let words = if pool.allocation.value == Allocation::Dra {
+        "has its GPUs claimed, and is used only where it is named"
+    } else if shared {
+        "shares its GPUs, and is used only where it is named"
+    } else {
+        "has another network, and the others are faster"
+    };
+    Some((words.to_owned(), place))
+}

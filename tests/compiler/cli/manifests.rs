@@ -1,0 +1,200 @@
+//! `gpuc check --manifests`.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use super::{GOOD, Place, Ran};
+
+const BAD: &str = "# mine\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    \
+                   image: r.example.com/a:1\n    resources:\n      requests: {nvidia.com/gpu: 1}  # one\n";
+
+fn mended() -> String {
+    format!("{BAD}      limits:\n        nvidia.com/gpu: 1\n")
+}
+
+#[test]
+fn findings_of_a_folder_have_the_manifests_places() {
+    let place = Place::with(GOOD);
+    place.write("apps/a/pod.yaml", BAD);
+    place.write("apps/values.yml", "replicas: 1\n");
+    place.write(
+        "apps/chart/templates/pod.yaml",
+        "{{ include \"x\" . }}\nspec: [\n",
+    );
+    place.write("apps/.hidden/pod.yaml", BAD);
+    place.write("apps/picture.json", "\u{0}");
+    let ran = place.run(&["check", "--manifests", "apps"]).ends_with(2);
+    assert!(
+        ran.stdout.contains("manifest-requests-differ"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("apps/a/pod.yaml:10:18"),
+        "{}",
+        ran.stdout
+    );
+    assert!(!ran.stdout.contains(".hidden"), "{}", ran.stdout);
+    for said in [
+        "`apps/chart/templates/pod.yaml`",
+        "helm template",
+        "`apps/values.yml`",
+    ] {
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    }
+    let ran = place
+        .run(&["check", "--manifests", "apps", "--format", "json"])
+        .ends_with(2);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let found = json["findings"].as_array().unwrap();
+    let found = found.iter().find(|it| it["code"] == "GPUC4002").unwrap();
+    assert_eq!(found["fix"][0]["file"], "apps/a/pod.yaml");
+}
+
+#[test]
+fn fix_writes_in_place_once_and_keeps_the_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with(GOOD);
+    place.write("pod.yaml", BAD);
+    let mode = |mode| fs::set_permissions(place.path("pod.yaml"), fs::Permissions::from_mode(mode));
+    mode(0o600).unwrap();
+    let ran = place
+        .run(&["check", "--manifests", "pod.yaml", "--fix"])
+        .ends_with(0);
+    assert!(
+        ran.stderr.contains("1 finding mended in `pod.yaml`"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr
+            .contains("1 cluster and 1 object of 1 file checked"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(place.read("pod.yaml"), mended());
+    let metadata = fs::metadata(place.path("pod.yaml")).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    let before = metadata.modified().unwrap();
+    place
+        .run(&["check", "--manifests", "pod.yaml", "--fix", "-q"])
+        .silent();
+    assert_eq!(
+        fs::metadata(place.path("pod.yaml"))
+            .unwrap()
+            .modified()
+            .unwrap(),
+        before
+    );
+}
+
+#[test]
+fn links_are_not_written_through() {
+    let place = Place::with(GOOD);
+    place.write("outside/pod.yaml", BAD);
+    fs::create_dir(place.path("apps")).unwrap();
+    std::os::unix::fs::symlink(place.path("outside/pod.yaml"), place.path("apps/pod.yaml"))
+        .unwrap();
+    let ran = place
+        .run(&["check", "--manifests", "apps", "--fix"])
+        .ends_with(2);
+    assert!(ran.stderr.contains("is a link"), "{}", ran.stderr);
+    assert_eq!(place.read("outside/pod.yaml"), BAD);
+}
+
+#[test]
+fn standard_input_is_checked_and_never_mended() {
+    let place = Place::with(GOOD);
+    let mut command = place.command(&["check", "--manifests", "-"]);
+    let command = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(BAD.as_bytes())
+        .unwrap();
+    let ran = Ran::of(child.wait_with_output().unwrap()).ends_with(2);
+    assert!(
+        ran.stdout.contains("manifest-requests-differ"),
+        "{}",
+        ran.stdout
+    );
+    place
+        .run(&["check", "--manifests", "-", "--fix"])
+        .ends_with(2);
+    place.run(&["check", "-", "--manifests", "-"]).ends_with(2);
+    place.run(&["check", "--fix"]).ends_with(2);
+    place.run(&["check", "--manifests", "none"]).ends_with(3);
+}
+
+#[test]
+fn one_of_several_clusters_is_named() {
+    let place = Place::with(&format!(
+        "{GOOD}---\n{}",
+        GOOD.replace("name: demo", "name: other")
+    ));
+    place.write("pod.yaml", &mended());
+    let ran = place
+        .run(&["check", "--manifests", "pod.yaml"])
+        .ends_with(2);
+    assert!(ran.stderr.contains("--cluster"), "{}", ran.stderr);
+    place
+        .run(&[
+            "check",
+            "-q",
+            "--manifests",
+            "pod.yaml",
+            "--cluster",
+            "other",
+        ])
+        .silent();
+    place
+        .run(&["check", "--manifests", "pod.yaml", "--cluster", "none"])
+        .ends_with(2);
+}
+
+#[test]
+fn warnings_are_allowed_and_denied_as_others_are() {
+    let floating = mended().replace("a:1\n", "a:latest\n");
+    let place = Place::with(GOOD);
+    place.write("pod.yaml", &floating);
+    place
+        .run(&["check", "--manifests", "pod.yaml"])
+        .ends_with(0);
+    place
+        .run(&[
+            "check",
+            "--manifests",
+            "pod.yaml",
+            "--deny",
+            "manifest-image-floating",
+        ])
+        .ends_with(2);
+    place.write(
+        "gpu-cluster.yaml",
+        &GOOD.replace(
+            "kubernetes:",
+            "allow: [manifest-image-floating]\nkubernetes:",
+        ),
+    );
+    place
+        .run(&["check", "-q", "--manifests", "pod.yaml"])
+        .silent();
+    place.run(&["check", "-q"]).silent();
+}
+
+#[test]
+fn a_cluster_with_errors_is_mended_first() {
+    let place = Place::with(&GOOD.replace("A30", "A3000"));
+    place.write("pod.yaml", BAD);
+    let ran = place
+        .run(&["check", "--manifests", "pod.yaml"])
+        .ends_with(2);
+    assert!(ran.stderr.contains("not checked until"), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("pod.yaml"), "{}", ran.stdout);
+}

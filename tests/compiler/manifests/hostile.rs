@@ -1,0 +1,116 @@
+//! Whatever stands in a file, it is read or said, in bounded time.
+
+use std::fmt::Write;
+
+use gpuc::manifests::Why;
+use proptest::prelude::*;
+
+use super::{check, mend};
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  tolerations: [{operator: Exists}]\n  \
+                   containers:\n  - name: a\n    image: r.example.com/a:1\n    resources:\n      requests: \
+                   {nvidia.com/gpu: 1}\n";
+
+#[test]
+fn line_ends_and_marks_stay() {
+    let crlf = format!("\u{feff}{}", POD.replace('\n', "\r\n"));
+    let (after, count) = mend("a.yaml", &crlf);
+    assert_eq!(count, 1);
+    assert!(
+        after.starts_with('\u{feff}') && !after.replace("\r\n", "").contains('\n'),
+        "{after:?}"
+    );
+    assert_eq!(
+        after.replace("\r\n", "\n").trim_start_matches('\u{feff}'),
+        mend("a.yaml", POD).0
+    );
+}
+
+#[test]
+fn many_documents_are_all_checked() {
+    let many = format!("{POD}---\n").repeat(10_000);
+    let (outcome, manifests) = check("a.yaml", &many);
+    assert_eq!(
+        (manifests.objects.len(), outcome.findings.len()),
+        (10_000, 10_000)
+    );
+}
+
+#[test]
+fn aliases_are_followed_and_not_written_through() {
+    let text = "x: &r {requests: {nvidia.com/gpu: 1}}\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  \
+                tolerations: [{operator: Exists}]\n  containers:\n  - {name: a, image: 'r.example.com/a:1', resources: \
+                *r}\n";
+    let (outcome, _) = check("a.yaml", text);
+    assert_eq!(outcome.codes(), ["GPUC4002"]);
+    assert_eq!(mend("a.yaml", text).0, text);
+    let (outcome, _) = check(
+        "a.yaml",
+        "apiVersion: v1\nkind: Pod\nspec: &a {containers: [*a]}\n",
+    );
+    assert_eq!(outcome.codes(), ["GPUC0006"]);
+}
+
+#[test]
+fn what_is_no_manifest_is_said() {
+    let why = |text: &str| check("a.yaml", text).1.passed_over.pop().map(|it| it.why);
+    assert_eq!(
+        why("spec:\n  {{- toYaml .Values.spec | nindent 2 }}\n"),
+        Some(Why::Template)
+    );
+    assert_eq!(why("replicaCount: 1\n"), Some(Why::NoObjects));
+    assert_eq!(why(""), Some(Why::NoObjects));
+    assert_eq!(check("a.yaml", "a:\n\tb: 1\n").0.codes(), ["GPUC0001"]);
+    let mut deep = String::from("apiVersion: v1\nkind: Pod\nspec: ");
+    write!(deep, "{}1{}", "[".repeat(500), "]".repeat(500)).unwrap();
+    assert_eq!(check("a.yaml", &deep).0.codes(), ["GPUC0003"]);
+}
+
+#[test]
+fn wrong_shapes_are_no_panic() {
+    for shape in [
+        "1",
+        "[]",
+        "{}",
+        "~",
+        "text",
+        "[{}]",
+        "[[1]]",
+        "{a: {b: [c]}}",
+    ] {
+        for part in ["spec", "metadata", "items", "kind"] {
+            let text = format!("apiVersion: v1\n{part}: {shape}\n");
+            check("a.yaml", &text);
+            mend("a.yaml", &text);
+        }
+        for part in [
+            "tolerations",
+            "volumes",
+            "nodeSelector",
+            "affinity",
+            "resources",
+            "env",
+            "image",
+        ] {
+            let text = POD.replace("    image: ", &format!("    {part}: {shape}\n    image: "));
+            let text = text.replace(
+                "  tolerations",
+                &format!("  {part}: {shape}\n  tolerations"),
+            );
+            check("a.yaml", &text);
+            mend("a.yaml", &text);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_change_of_a_manifest_is_read_or_said(at in 0..POD.len(), put in "[-a-c0-9:{}\\[\\],&*!|>'\"#% \t\n\r~]{0,6}") {
+        let mut text = POD.to_owned();
+        text.insert_str(at, &put);
+        let (after, _) = mend("a.yaml", &text);
+        prop_assert_eq!(mend("a.yaml", &after).0, after);
+    }
+}

@@ -1,0 +1,143 @@
+//! However a manifest is laid out, mending adds what is missing and takes nothing away.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+
+use super::{check, mend};
+
+/// How a manifest is laid out.
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+#[derive(Clone, Debug)]
+struct Layout {
+    /// Blanks of a level.
+    step: usize,
+    /// Whether lists stand below their keys without blanks.
+    flush: bool,
+    /// Whether resources stand on one line.
+    flow: bool,
+    /// Whether there are comments and empty lines.
+    comments: bool,
+    /// Whether lines end as on Windows.
+    windows: bool,
+    /// Whether the file ends in the middle of a line.
+    cut: bool,
+    /// Whether the containers are the last part of the pod.
+    last: bool,
+    /// Whether the pod tolerates something already: nothing, on a line, or as a block.
+    tolerations: u8,
+}
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    let switches = any::<(bool, bool, bool, bool, bool, bool)>();
+    (1_usize..5, 0_u8..3, switches).prop_map(|(step, tolerations, switches)| {
+        let (flush, flow, comments, windows, cut, last) = switches;
+        Layout {
+            step,
+            flush,
+            flow,
+            comments,
+            windows,
+            cut,
+            last,
+            tolerations,
+        }
+    })
+}
+
+impl Layout {
+    fn text(&self) -> String {
+        let step = " ".repeat(self.step);
+        let dash = if self.flush {
+            String::new()
+        } else {
+            step.clone()
+        };
+        let mut text = format!("apiVersion: v1\nkind: Pod\nmetadata:\n{step}name: a\nspec:\n");
+        let comment = if self.comments {
+            " # why: {not, [read"
+        } else {
+            ""
+        };
+        match self.tolerations {
+            0 => {}
+            1 => writeln!(
+                text,
+                "{step}tolerations: [{{key: a, operator: Exists}}]{comment}"
+            )
+            .unwrap(),
+            _ => writeln!(
+                text,
+                "{step}tolerations:{comment}\n{step}{dash}- key: a\n{step}{dash}  operator: Exists"
+            )
+            .unwrap(),
+        }
+        if !self.last {
+            text += &self.containers(&step, &dash, comment);
+        }
+        writeln!(text, "{step}restartPolicy: Never{comment}").unwrap();
+        if self.comments {
+            text += "\n# another line\n\n";
+        }
+        if self.last {
+            text += &self.containers(&step, &dash, comment);
+        }
+        if self.cut {
+            text.truncate(text.trim_end().len());
+        }
+        if self.windows {
+            text = text.replace('\n', "\r\n");
+        }
+        text
+    }
+
+    fn containers(&self, step: &str, dash: &str, comment: &str) -> String {
+        let at = format!("{step}{dash}");
+        let mut text = format!(
+            "{step}containers:\n{at}- name: a{comment}\n{at}  image: \"r.example.com/a:1\"\n"
+        );
+        if self.flow {
+            writeln!(
+                text,
+                "{at}  resources: {{requests: {{nvidia.com/gpu: 2}}}}{comment}"
+            )
+            .unwrap();
+        } else {
+            let below = format!("{at}  {step}");
+            writeln!(
+                text,
+                "{at}  resources:\n{below}requests:\n{below}{step}nvidia.com/gpu: 2{comment}"
+            )
+            .unwrap();
+        }
+        text
+    }
+}
+
+fn is_within(part: &str, whole: &str) -> bool {
+    let mut rest = whole.chars();
+    part.chars().all(|c| rest.any(|other| other == c))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn what_is_missing_is_added_and_nothing_else_changes(layout in layouts()) {
+        let text = layout.text();
+        let (before, _) = check("a.yaml", &text);
+        prop_assert_eq!(before.codes(), ["GPUC4002", "GPUC4004", "GPUC4013"]);
+        let (after, count) = mend("a.yaml", &text);
+        let (left, _) = check("a.yaml", &after);
+        prop_assert!(left.findings.is_empty(), "{}\n{}\n{}", text, after, left.text());
+        prop_assert_eq!(count, 3);
+        prop_assert!(is_within(&text, &after), "{}\n{}", text, after);
+        let lines: Vec<_> = after.lines().collect();
+        let kept = text.lines().filter(|line| lines.contains(line)).count();
+        // What is added to a line that ends in a bracket stands on that line.
+        let touched = usize::from(layout.flow) + usize::from(layout.tolerations == 1);
+        prop_assert!(kept + touched >= text.lines().count(), "{}\n{}", text, after);
+        prop_assert_eq!(after.contains('\r'), layout.windows);
+        prop_assert!(!layout.windows || !after.replace("\r\n", "").contains('\n'));
+    }
+}

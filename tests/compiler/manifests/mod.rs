@@ -1,0 +1,188 @@
+//! Manifests of others: every mistake is found at its line and nothing else, what can be mended is mended and the rest
+//! of the file stays as it is; good manifests, those that gpuc makes among them, are left in peace.
+
+mod hostile;
+mod layouts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::LazyLock;
+
+use gpuc::diag::{Diagnostic, Report};
+use gpuc::manifests::{self, Manifests, Mended};
+use gpuc::source::Sources;
+
+use crate::corpus::cases;
+use crate::support::{Outcome, compile_text, expect_files, files_below, repository};
+
+const FOLDER: &str = "tests/compiler/manifests";
+
+/// The cluster that the manifests here are for.
+fn lab() -> Outcome {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        fs::read_to_string(repository().join(FOLDER).join("gpu-cluster.yaml")).unwrap()
+    });
+    let outcome = compile_text(&TEXT);
+    assert!(outcome.findings.is_empty(), "{}", outcome.text());
+    outcome
+}
+
+/// The findings of a manifest, and what was passed over.
+fn check(path: &str, text: &str) -> (Outcome, Manifests) {
+    let mut outcome = lab();
+    let manifests = outcome.add_manifests(&[(path, text)]);
+    (outcome, manifests)
+}
+
+/// What mending makes of a text, and of how many findings.
+fn mend(path: &str, text: &str) -> (String, usize) {
+    let outcome = lab();
+    let cluster = outcome.compilations[0].cluster.as_ref().unwrap();
+    let files = [(path.to_owned(), text.to_owned(), true)];
+    let mended: Mended = manifests::mend(cluster, &outcome.sources, &files, &|_| {});
+    let after = mended.files.get(path).cloned();
+    (after.unwrap_or_else(|| text.to_owned()), mended.findings)
+}
+
+fn files(folder: &str) -> BTreeMap<String, String> {
+    let files = files_below(&repository().join(FOLDER).join(folder));
+    assert!(!files.is_empty());
+    files
+}
+
+/// The findings that a text says it has: `# expect CODE…` at the end of a line.
+fn expected(text: &str) -> BTreeSet<(usize, String)> {
+    let lines = text.lines().enumerate();
+    let marked =
+        lines.filter_map(|(index, line)| Some((index + 1, line.split_once("# expect ")?.1)));
+    let codes =
+        marked.flat_map(|(line, codes)| codes.split(' ').map(move |code| (line, code.to_owned())));
+    codes.collect()
+}
+
+fn found(outcome: &Outcome) -> BTreeSet<(usize, String)> {
+    let place = |found: &Diagnostic| {
+        let (_, position) = outcome.sources.locate(found.primary.span).unwrap();
+        (position.line, found.code.id.to_owned())
+    };
+    outcome.findings.iter().map(place).collect()
+}
+
+#[test]
+fn mistakes_are_found_at_their_lines_and_no_others() {
+    let mut codes = BTreeSet::new();
+    for (path, text) in files("mistakes") {
+        let (outcome, _) = check(&path, &text);
+        let expected = expected(&text);
+        assert_eq!(found(&outcome), expected, "{path}:\n{}", outcome.text());
+        codes.extend(expected.into_iter().map(|(_, code)| code));
+    }
+    // The lab has no queues.
+    let rules = manifests::RULES.iter();
+    for rule in rules.filter(|rule| rule.code.id != "GPUC4022") {
+        assert!(
+            codes.contains(rule.code.id),
+            "{} has no mistake here",
+            rule.code.id
+        );
+    }
+}
+
+#[test]
+fn findings_say_where_the_cluster_stands_against_it() {
+    let (outcome, _) = check("a.yaml", &files("mistakes")["places.yaml"]);
+    for finding in &outcome.findings {
+        let mut labels = finding.labels.iter();
+        let in_cluster = labels.any(|label| {
+            let place = outcome.sources.locate(label.span);
+            place.is_some_and(|(path, _)| path == "gpu-cluster.yaml")
+        });
+        assert!(in_cluster, "{}", finding.message);
+    }
+}
+
+#[test]
+fn mended_files_are_the_committed_ones() {
+    let mut mended = BTreeMap::new();
+    for (path, text) in files("mistakes") {
+        let (after, count) = mend(&path, &text);
+        let before = check(&path, &text).0.findings.len();
+        let left = check(&path, &after).0;
+        assert_eq!(
+            left.findings.len() + count,
+            before,
+            "{path}:\n{}",
+            left.text()
+        );
+        let fixes = left.findings.iter().filter(|found| found.fix.is_some());
+        assert_eq!(fixes.count(), 0, "{path}:\n{}", left.text());
+        assert_eq!(mend(&path, &after), (after.clone(), 0), "{path} again");
+        only_lines_of_findings_differ(&path, &text, &after);
+        mended.insert(path, after);
+    }
+    expect_files(&format!("{FOLDER}/fixed"), &mended);
+}
+
+/// Every line that no finding's edit replaces is there still, in the same order.
+fn only_lines_of_findings_differ(path: &str, text: &str, after: &str) {
+    let mut may_differ = BTreeSet::new();
+    let mut text_now = text.to_owned();
+    // Edits that show only after others do not stand on other lines here.
+    for _ in 0..2 {
+        let (outcome, _) = check(path, &text_now);
+        for finding in outcome.findings.iter().filter(|found| found.fix.is_some()) {
+            let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+            for span in edits.map(|edit| edit.span).chain([finding.primary.span]) {
+                let (_, position) = outcome.sources.locate(span).unwrap();
+                may_differ.insert(
+                    text_now
+                        .lines()
+                        .nth(position.line - 1)
+                        .unwrap_or_default()
+                        .to_owned(),
+                );
+            }
+        }
+        after.clone_into(&mut text_now);
+    }
+    let mut rest = after.lines();
+    for line in text.lines().filter(|line| !may_differ.contains(*line)) {
+        assert!(rest.any(|other| other == line), "{path} lost: {line}");
+    }
+}
+
+#[test]
+fn good_manifests_are_left_in_peace() {
+    for (path, text) in files("good") {
+        let (outcome, manifests) = check(&path, &text);
+        assert!(outcome.findings.is_empty(), "{path}:\n{}", outcome.text());
+        assert_eq!(manifests.passed_over, [], "{path}");
+        assert_eq!(mend(&path, &text).0, text);
+    }
+}
+
+#[test]
+fn what_gpuc_makes_has_no_findings() {
+    let mut looked_at = 0;
+    for case in cases() {
+        let cluster = case.cluster();
+        let (mut sources, mut report) = (Sources::default(), Report::default());
+        let mut manifests = Manifests::default();
+        let files = case.tree().files();
+        let yaml = files.filter(|(path, _)| {
+            path.rsplit('.').next() == Some("yaml") && !path.starts_with("helm/")
+        });
+        for (path, file) in yaml {
+            manifests.read(path, &file.contents, &mut sources, &mut report);
+        }
+        manifests::check(cluster, &manifests, &sources, &mut report);
+        looked_at += manifests.objects.len();
+        let found: Vec<_> = report
+            .diagnostics()
+            .iter()
+            .map(|it| (it.code.id, &it.message))
+            .collect();
+        assert!(found.is_empty(), "{}: {found:#?}", case.name);
+    }
+    assert!(looked_at > 1000);
+}

@@ -1,0 +1,96 @@
+//! Every pod of every workload fits each of the pools that it is sent to, and says what it needs there.
+
+use gpuc::model::{Cluster, WORKLOAD_LABEL};
+use gpuc::node::Node;
+use gpuc::placement::{Answer, Demand, line, verdict};
+use serde_json::{Value, json};
+
+use crate::corpus::cases;
+
+/// The specification of each pod below a node.
+fn pods(node: &Node) -> Vec<&Node> {
+    if node.get("containers").is_some() {
+        return vec![node];
+    }
+    let below = node.entries().iter().map(|entry| &entry.value);
+    below.chain(node.items()).flat_map(pods).collect()
+}
+
+/// The pools that a pod is sent to, by the labels that it asks for.
+fn pools(spec: &Value) -> Vec<String> {
+    let terms = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        ["nodeSelectorTerms"];
+    let terms = terms.as_array().cloned().unwrap_or_default();
+    let expressions = terms
+        .iter()
+        .flat_map(|term| term["matchExpressions"].as_array());
+    let of_pools = expressions
+        .flatten()
+        .filter(|it| it["key"] == "gpuc.dev/pool");
+    let names = of_pools.map(|it| it["values"][0].clone());
+    let names = names.chain([spec["nodeSelector"]["gpuc.dev/pool"].clone()]);
+    names
+        .filter_map(|name| Some(name.as_str()?.to_owned()))
+        .collect()
+}
+
+fn workloads(cluster: &Cluster) -> usize {
+    cluster.written.workloads.len()
+}
+
+#[test]
+fn every_pod_fits_each_of_its_pools() {
+    let (mut looked, mut wrong) = (0, Vec::new());
+    for case in cases().iter().filter(|case| workloads(case.cluster()) > 0) {
+        let cluster = case.cluster();
+        for object in &case.plan().objects {
+            let labels = json!(object.node)["metadata"]["labels"].clone();
+            if labels.get(WORKLOAD_LABEL).is_none() {
+                continue;
+            }
+            for spec in pods(&object.node) {
+                let names = pools(&json!(spec));
+                let demand = Demand::of_pod(spec);
+                for name in &names {
+                    let pool = cluster.pool(name).unwrap();
+                    let verdict = verdict(&demand, cluster, pool);
+                    looked += 1;
+                    if verdict.answer() == Answer::No {
+                        let (name, why) = (&object.identity.name, line(&verdict));
+                        wrong.push(format!("{}: {name}: {why:?}", case.name));
+                    }
+                }
+                if names.is_empty() && demand.resources.iter().any(|it| it.count > 0) {
+                    let name = &object.identity.name;
+                    wrong.push(format!("{}: {name} is sent to no pool", case.name));
+                }
+            }
+        }
+    }
+    assert!(looked > 20, "only {looked} pods are looked at");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn requests_are_limits() {
+    let mut looked = 0;
+    for case in cases().iter().filter(|case| workloads(case.cluster()) > 0) {
+        for object in &case.plan().objects {
+            let labels = json!(object.node)["metadata"]["labels"].clone();
+            if labels.get(WORKLOAD_LABEL).is_none() {
+                continue;
+            }
+            for spec in pods(&object.node) {
+                let main = &json!(spec)["containers"][0]["resources"];
+                let patched = case.name.starts_with("GPUC3");
+                assert!(
+                    patched || main["requests"] == main["limits"],
+                    "{}",
+                    case.name
+                );
+                looked += usize::from(!main["limits"].is_null());
+            }
+        }
+    }
+    assert!(looked > 20, "only {looked} pods are looked at");
+}
