@@ -291,10 +291,6 @@ pub static RULES: &[&Rule] = &[
     &queue_weight_invalid::RULE,
     &queue_without_gpus::RULE,
     &queue_lends_too_much::RULE,
-<<<<<<< HEAD
-    &guard_without_gpus::RULE,
-    &guard_exempt_wrong::RULE,
-=======
     &queue_preempts_anyway::RULE,
     &workload_kind_unclear::RULE,
     &workload_name_invalid::RULE,
@@ -306,7 +302,8 @@ pub static RULES: &[&Rule] = &[
     &workload_over_quota::RULE,
     &workload_volume_one_node::RULE,
     &workload_fabric_forbidden::RULE,
->>>>>>> main
+    &guard_without_gpus::RULE,
+    &guard_exempt_wrong::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

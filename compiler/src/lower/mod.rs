@@ -53,12 +53,8 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(workloads::objects(cluster));
     let releases = releases::releases(cluster);
     objects.extend(teams::objects(cluster, &releases));
-<<<<<<< HEAD
-    objects.extend(namespaces::namespaces(&releases, &objects));
-    objects.extend(admission::objects(cluster, &releases, &objects));
-=======
     objects.extend(namespaces::namespaces(cluster, &releases, &objects));
->>>>>>> main
+    objects.extend(admission::objects(cluster, &releases, &objects));
     images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     delivery::protect(cluster, &mut objects);
