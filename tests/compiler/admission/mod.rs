@@ -1,5 +1,6 @@
 //! What the API server is told to refuse is refused, with words that help, and its mended version passes.
 
+mod alike;
 pub(crate) mod api_server;
 
 use serde_json::{Value, json};

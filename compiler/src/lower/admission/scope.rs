@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::chart::KUBE_SYSTEM;
 use crate::check::Checked;
+use crate::lower::workloads;
 use crate::model::{CHART_NAMESPACES, TEAM_LABEL};
 use crate::plan::{Object, Release};
 
@@ -30,11 +31,11 @@ pub(super) fn namespaces(
         names.extend(CHART_NAMESPACES);
         names.insert(KUBE_SYSTEM);
         names.extend(releases.iter().map(|it| it.namespace.as_str()));
-        names.extend(
-            others
-                .iter()
-                .filter_map(|it| it.identity.namespace.as_deref()),
-        );
+        // The file's own workloads are guarded as other people's are.
+        let others = others
+            .iter()
+            .filter(|it| it.component != workloads::COMPONENT);
+        names.extend(others.filter_map(|it| it.identity.namespace.as_deref()));
         names.extend(cluster.written.gitops.as_ref().map(|it| match &it.value {
             Gitops::Flux(flux) => flux.namespace.as_str(),
             Gitops::Argocd(argocd) => argocd.namespace.as_str(),
