@@ -237,9 +237,8 @@ fn taints_of_every_pool_that_could_do() {
 #[test]
 fn whoever_adds_tolerations_is_known() {
     let queued = plan(&format!(
-        "{}\nqueueing: kueue\nteams: [{{name: a, quota: {{gpus: [{{pool: train, guaranteed: 8}}]}}}}]\n\
-         admission: {{guard: enforce}}",
-        POOLS
+        "{POOLS}\nqueueing: kueue\nteams: [{{name: a, quota: {{gpus: [{{pool: train, guaranteed: 8}}]}}}}]\n\
+         admission: {{guard: enforce}}"
     ));
     let team: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "a")]);
     let bare = asking("nvidia.com/gpu: '1'", "");

@@ -5,8 +5,7 @@
 //! and a cloud those of resources, counts as there. They guard against mistakes and not against people, so that one
 //! that cannot be evaluated lets the pod pass: a mistake in a guard must not keep a cluster from starting pods.
 //!
-//! Source: <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/>, read 2026-11-22
-//! (from memory).
+//! Source: <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/> (from memory).
 
 mod amounts;
 mod cel;

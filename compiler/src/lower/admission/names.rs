@@ -3,7 +3,7 @@
 use super::cel::{self, GPU, LISTS};
 use super::{Demand, Policy};
 use crate::check::Checked;
-use crate::model::POOL_LABEL;
+use crate::model::{DeviceClass, POOL_LABEL};
 
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
@@ -50,7 +50,7 @@ fn known(cluster: &Checked<'_>) -> Vec<String> {
         known.push(GPU.to_owned());
     }
     let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
-    known.extend(classes.filter_map(|class| class.extended_resource()));
+    known.extend(classes.filter_map(DeviceClass::extended_resource));
     known.sort();
     known.dedup();
     known
