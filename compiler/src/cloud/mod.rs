@@ -155,7 +155,7 @@ pub trait Cloud: Sync {
         None
     }
 
-    /// How large a boot disk of a pool's nodes may be; `None` where the cloud makes none, or a node's image is not known.
+    /// How large a boot disk of a pool's nodes may be; `None` where the cloud makes none.
     fn boot_disk(&self, cluster: &Cluster, pool: &Pool) -> Option<DiskRange> {
         let _ = (cluster, pool);
         None
