@@ -17,6 +17,7 @@ use crate::source::Span;
 const DERIVED: &[&str] = &[
     "affinity",
     "clusterName",
+    "controllerManagerConfigYaml",
     "enabled",
     "fullnameOverride",
     QUEUE_LABEL,
@@ -40,7 +41,11 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
             for (span, path, ours) in of(&release.values, &theirs) {
                 if said.insert((span, path.clone())) {
                     let message = format!("`{path}` undoes what the rest of the file asks for");
-                    let help = if ours.is_array() {
+                    let whole = ours.as_str().is_some_and(|text| text.contains('\n'));
+                    let help = if whole {
+                        "remove it: gpuc writes all of it, and no part of it can be added"
+                            .to_owned()
+                    } else if ours.is_array() {
                         format!("add to the list what gpuc writes: `{ours}`")
                     } else {
                         format!("remove it: gpuc writes `{ours}`")

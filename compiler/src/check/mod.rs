@@ -49,6 +49,8 @@ mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
 mod guarantee_unkept;
+mod guard_exempt_wrong;
+mod guard_without_gpus;
 mod hosts_without_need;
 mod idle_not_told;
 mod image_invalid;
@@ -94,10 +96,12 @@ mod pool_name_invalid;
 mod priority_invalid;
 mod queue_claims_uncounted;
 mod queue_lends_too_much;
+mod queue_preempts_anyway;
 mod queue_quota_uneven;
 mod queue_setting_unused;
 mod queue_too_large;
 mod queue_topology_wrong;
+mod queue_weight_invalid;
 mod queue_without_gpus;
 mod queue_without_teams;
 mod quota_counts_together;
@@ -286,8 +290,10 @@ pub static RULES: &[&Rule] = &[
     &queue_claims_uncounted::RULE,
     &queue_too_large::RULE,
     &queue_topology_wrong::RULE,
+    &queue_weight_invalid::RULE,
     &queue_without_gpus::RULE,
     &queue_lends_too_much::RULE,
+    &queue_preempts_anyway::RULE,
     &workload_kind_unclear::RULE,
     &workload_name_invalid::RULE,
     &workload_pool_unknown::RULE,
@@ -298,6 +304,8 @@ pub static RULES: &[&Rule] = &[
     &workload_over_quota::RULE,
     &workload_volume_one_node::RULE,
     &workload_fabric_forbidden::RULE,
+    &guard_without_gpus::RULE,
+    &guard_exempt_wrong::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

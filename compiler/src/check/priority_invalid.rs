@@ -63,6 +63,11 @@ priorities: [{name: production, value: 1000000000}]
 /// <https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/>.
 const HIGHEST: i32 = 1_000_000_000;
 
+/// `maxLength` of the description of Kueue's class of the same name; Kubernetes' own has no limit.
+///
+/// Source: kubernetes-sigs/kueue@v0.19.2, the definition of `WorkloadPriorityClass`.
+const LONGEST: usize = 2048;
+
 fn run(cluster: &Cluster, report: &mut Report) {
     let classes = &cluster.written.priorities;
     for (index, class) in classes.iter().enumerate() {
@@ -89,6 +94,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let message = format!("{} is above what is not Kubernetes' own", class.value);
             let draft = report.draft(&RULE.code, class.value.span, message);
             draft.help(format!("write at most {HIGHEST}")).emit();
+        }
+        let long = class.description.as_ref();
+        let long = long.filter(|text| text.chars().count() > LONGEST);
+        if let Some(description) = long {
+            let count = description.chars().count();
+            let message = format!("a description of {count} characters");
+            let draft = report.draft(&RULE.code, description.span, message);
+            draft.help(format!("write at most {LONGEST}")).emit();
         }
         let other = classes[..index].iter().find(|it| it.default.value);
         if let Some(other) = other.filter(|_| class.default.value) {

@@ -4,9 +4,13 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::QueueTopology;
 
 use super::Rule;
+use super::syntax::key_problem;
 use super::words::one_of;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Team};
+
+/// `maxItems` of a Topology's `levels`.
+const LEVELS: usize = 16;
 
 /// The label of the narrowest level that Kueue takes.
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -23,7 +27,8 @@ pub(super) static RULE: Rule = Rule {
 Whether each pool of `kueue.topology` is one that a team has a quota of and has a fixed number of
 nodes; whether it is known by which labels its nodes tell where they are; whether queues count no
 CPU or memory beside it; and whether
-`kubernetes.io/hostname` stands last among `levels`, and none twice.
+`kubernetes.io/hostname` stands last among `levels`, none twice and
+no more than 16.
 
 ### Why it matters
 
@@ -79,8 +84,19 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(topology) = settings.and_then(|it| it.topology.as_ref()) else {
         return;
     };
-    for name in &topology.pools {
-        of_pool(cluster, topology, name, report);
+    if topology.pools.is_empty() {
+        let message = "no pool is placed by the network";
+        let draft = report.draft(&RULE.code, topology.span, message);
+        draft.help("name the pools, or remove `topology`").emit();
+    }
+    for (index, name) in topology.pools.iter().enumerate() {
+        if topology.pools[..index].contains(name) {
+            let message = format!("pool `{name}` stands twice");
+            let draft = report.draft(&RULE.code, name.span, message);
+            draft.help("keep one of them").emit();
+        } else {
+            of_pool(cluster, topology, name, report);
+        }
     }
     let counted = cluster.teams.iter().flat_map(Team::counted_anywhere);
     for (name, _, span) in counted.filter(|(name, _, _)| *name != "pods") {
@@ -95,7 +111,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let levels = &topology.levels;
     for (index, level) in levels.iter().enumerate() {
-        let message = if levels[..index].contains(level) {
+        let message = if key_problem(level).is_some() {
+            format!("no label of a node can be called `{level}`")
+        } else if index == LEVELS {
+            format!(
+                "there are {} levels, and Kueue takes {LEVELS}",
+                levels.len()
+            )
+        } else if levels[..index].contains(level) {
             format!("the level `{level}` stands twice")
         } else if level.value == HOSTNAME && index + 1 < levels.len() {
             format!("`{HOSTNAME}` is the last level, and others follow")
@@ -152,5 +175,67 @@ fn of_pool(
         let draft = report.draft(&RULE.code, name.span, message);
         let help = "add `levels` to `topology`, with labels that you put on the nodes";
         draft.help(help).emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[track_caller]
+    fn check(topology: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: train, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
+              - {{name: infer, gpu: {{model: L4, perNode: 4}}, hosts: [b], nodes: {{count: 1}}}}
+            queueing: kueue
+            teams: [{{name: a, quota: {{gpus: [{{pool: train, guaranteed: 1}}]}}}}]
+            kueue: {{topology: {topology}}}
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2175"), expected, "{topology}");
+    }
+
+    #[test]
+    fn levels_are_labels_from_the_widest_to_the_node() {
+        check(
+            "{pools: [train], levels: [example.com/rack, kubernetes.io/hostname]}",
+            &[],
+        );
+        check(
+            "{pools: [train], levels: ['bad label!', a, a, kubernetes.io/hostname, b]}",
+            &[
+                "no label of a node can be called `bad label!`",
+                "the level `a` stands twice",
+                "`kubernetes.io/hostname` is the last level, and others follow",
+            ],
+        );
+        let many: Vec<_> = (0..18).map(|index| format!("l{index}")).collect();
+        check(
+            &format!("{{pools: [train], levels: [{}]}}", many.join(", ")),
+            &["there are 18 levels, and Kueue takes 16"],
+        );
+    }
+
+    #[test]
+    fn pools_have_queues() {
+        check(
+            "{pools: [], levels: [a]}",
+            &["no pool is placed by the network"],
+        );
+        check(
+            "{pools: [train, train, infer, other], levels: [a]}",
+            &[
+                "pool `train` stands twice",
+                "no team has a quota of pool `infer`",
+                "no pool is called `other`",
+            ],
+        );
+        check(
+            "{pools: [train]}",
+            &["nobody tells where in the network the nodes of pool `train` are"],
+        );
     }
 }

@@ -25,7 +25,8 @@ fn what_is_not_decided_is_the_default() {
     let pointer = "/managerConfig/controllerManagerConfigYaml";
     let default = read(chart.pointer(pointer).and_then(Value::as_str).unwrap());
     let (mut wrong, mut seen) = (Vec::new(), 0);
-    for case in cases() {
+    // Without queues of gpuc's a user may write the whole of it.
+    for case in cases().iter().filter(|case| case.cluster().has_queues()) {
         let releases = case.plan().releases.iter();
         for release in releases.filter(|it| it.chart.name == "kueue") {
             let values = serde_json::to_value(&release.values).unwrap();

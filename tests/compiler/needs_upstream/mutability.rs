@@ -47,6 +47,7 @@ const CLUSTER_FACTS: &str = "the facts have no row for it";
 /// Every field of every kind of resource that clouds make.
 #[rustfmt::skip] // One row a line.
 const ROWS: &[Row] = &[
+    row("eks", "CloudFormation stack", "template", Own("CloudFormation changes a stack to its template")),
     row("eks", NODE_GROUP, "machine type", Pool("machine_type")),
     row("eks", NODE_GROUP, "node image", Pool("os_image_ami_family")),
     row("eks", NODE_GROUP, "zones or subnets", Pool("zones_locations")),
