@@ -20,6 +20,7 @@ mod capacity_unavailable;
 mod cluster_name_invalid;
 mod dashboards_without_grafana;
 mod digest_malformed;
+mod disk_size_impossible;
 mod dra_beside_device_plugin;
 mod dra_driver_roots_differ;
 mod dra_kubernetes_too_old;
@@ -261,6 +262,7 @@ pub static RULES: &[&Rule] = &[
     &rdma_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
+    &disk_size_impossible::RULE,
     &storage_bucket_unavailable::RULE,
     &storage_bucket_name::RULE,
     &notebook_pool_missing::RULE,
