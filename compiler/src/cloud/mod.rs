@@ -341,7 +341,7 @@ pub struct Facts {
     pub storage: Option<&'static StorageFacts>,
     /// Whether it replaces broken nodes.
     pub repairs: Repairs,
-    /// What shows whether the network of a cluster enforces NetworkPolicies, in words.
+    /// What shows whether the network of a cluster enforces `NetworkPolicies`, in words.
     pub policies_shown_by: &'static str,
 }
 
