@@ -1,5 +1,8 @@
 //! What users lay over workloads, held against what gpuc derives and against the pools.
 
+mod shape;
+mod typed;
+
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Fragment, Workload};
 
@@ -120,15 +123,90 @@ workloads:
   - name: finetune
     job: {image: "registry.example.com/model:1.0.0"}
     podPatch:
-      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "2"}}}]
+      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]
 "#,
 };
+
+/// A patch after which an object is none, or not what was meant.
+pub(super) static PATCH_UNREADABLE: Code = Code {
+    id: "GPUC3012",
+    name: "workload-patch-unreadable",
+    severity: Severity::Error,
+    summary: "with its patch, a workload is nothing that Kubernetes can read",
+    explain: "### What it checks
+
+The workload with its `podPatch` and `patch` laid over it: whether mappings and lists are still what
+they were, every container has a name and an image, the container that gpuc makes is there, Kubernetes
+knows every field and takes its value, and the selector selects the pods of the template. Of custom
+resources it is the pods that are read so.
+
+### Why it matters
+
+The API server refuses such an object, or drops the fields that it does not know, and what they were
+to do is not done.
+
+### What to do
+
+Write only the fields that change, by Kubernetes' names. Containers merge by their name: `pytorch` in
+a `PyTorchJob`, `node` in a `TrainJob`, and `main` in everything else.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0", gpus: 1}
+    podPatch:
+      containers: [{name: main, comand: ["python", "main.py"]}]
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0", gpus: 1}
+    podPatch:
+      containers: [{name: main, command: ["python", "main.py"]}]
+"#,
+};
+
+/// Something that is wrong with a patch, where, and what to write.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wrong {
+    span: Span,
+    message: String,
+    help: String,
+}
 
 /// Looks at every workload that has a patch.
 pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
     for workload in &cluster.written.workloads {
         let patches = [&workload.pod_patch, &workload.patch];
         if patches.iter().any(|patch| !patch.value.is_empty()) {
+            let wrong = shape::look(cluster, workload);
+            if !wrong.is_empty() {
+                for it in wrong {
+                    let draft = report.draft(&PATCH_UNREADABLE, it.span, it.message);
+                    draft.help(it.help).emit();
+                }
+                continue;
+            }
             undoes(cluster, workload, report);
             holds(cluster, workload, report);
         }
