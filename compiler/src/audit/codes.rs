@@ -1,6 +1,6 @@
 //! What may be wrong with what became of a file.
 
-use super::workloads::{PATCH_UNDONE, PATCH_UNREADABLE, PATCHED_NOWHERE};
+use super::workloads::{PATCH_REFUSED, PATCH_UNDONE, PATCH_UNREADABLE, PATCHED_NOWHERE};
 use crate::diag::{Code, Severity};
 
 /// Every finding of the audit, by id.
@@ -12,6 +12,7 @@ pub const CODES: &[&Code] = &[
     &PATCH_UNDONE,
     &PATCHED_NOWHERE,
     &PATCH_UNREADABLE,
+    &PATCH_REFUSED,
 ];
 
 /// A value that a chart does not read.

@@ -1,5 +1,7 @@
 //! What users lay over workloads, held against what gpuc derives and against the pools.
 
+mod counts;
+mod refused;
 mod shape;
 mod typed;
 
@@ -186,6 +188,61 @@ workloads:
 "#,
 };
 
+/// A patch after which no pod would ever start.
+pub(super) static PATCH_REFUSED: Code = Code {
+    id: "GPUC3013",
+    name: "workload-patch-refused",
+    severity: Severity::Error,
+    summary: "with its patch, a workload has an error that manifests are checked for",
+    explain: "### What it checks
+
+The workload with its `podPatch` and `patch` laid over it, by the rules of `gpuc check`: requests and
+limits of GPUs that differ, resources that no pool offers, and the other errors that manifests may have.
+
+### Why it matters
+
+The API server refuses its pods, or they get something else than they ask for.
+
+### What to do
+
+Change the patch as the help says. The number of GPUs is better changed where the workload says it.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0"}
+    podPatch:
+      containers: [{name: main, resources: {requests: {nvidia.com/gpu: "1"}}}]
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0"}
+    podPatch:
+      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]
+"#,
+};
+
 /// Something that is wrong with a patch, where, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Wrong {
@@ -208,7 +265,15 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
                 continue;
             }
             undoes(cluster, workload, report);
+            let errors = report.count(Severity::Error);
             holds(cluster, workload, report);
+            if report.count(Severity::Error) > errors {
+                continue;
+            }
+            for it in refused::look(cluster, workload) {
+                let draft = report.draft(&PATCH_REFUSED, it.span, it.message);
+                draft.help(it.help).emit();
+            }
         }
     }
 }
@@ -273,9 +338,17 @@ fn patch_of(workload: &Workload) -> Span {
 }
 
 fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
-    for object in patched(cluster, workload) {
+    let objects = patched(cluster, workload);
+    let pods = objects.iter().find_map(counts::at_once);
+    for object in &objects {
         for spec in pod_specs(&object.node) {
-            let verdicts = places(&Demand::of_pod(spec), cluster);
+            let pods = pods.map(|pods| Spanned::new(pods.0, pods.1.unwrap_or(patch_of(workload))));
+            let demand = Demand {
+                apart: pods.is_some(),
+                pods,
+                ..Demand::of_pod(spec)
+            };
+            let verdicts = places(&demand, cluster);
             let mut answers = verdicts.iter().map(Verdict::answer);
             if answers.any(|answer| answer != Answer::No) {
                 continue;

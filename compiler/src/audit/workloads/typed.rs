@@ -89,7 +89,7 @@ const COMMON: &[&str] = &[
 
 /// A step of a path: a key, or the number of an item.
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Key(String),
     Item(usize),
 }
@@ -208,7 +208,7 @@ fn lost(meant: &Json, read: &Json, path: &mut Vec<Step>, found: &mut Vec<Vec<Ste
 }
 
 /// The innermost place on the way along a path that somebody wrote.
-fn place(node: &Node, path: &[Step], of_key: bool) -> Option<Span> {
+pub(super) fn place(node: &Node, path: &[Step], of_key: bool) -> Option<Span> {
     let mut node = node;
     let mut found = None;
     for (index, step) in path.iter().enumerate() {
