@@ -57,9 +57,10 @@ pub(super) fn look(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTree
             found.insert(Wrong {
                 span: patch_of(workload),
                 message: format!("nothing is left of a pod of the {}", before.identity.kind),
-                help: "write only the fields that change: mappings merge, and so do lists of things \
+                help:
+                    "write only the fields that change: mappings merge, and so do lists of things \
                        with a name"
-                    .to_owned(),
+                        .to_owned(),
             });
             continue;
         }
@@ -122,9 +123,9 @@ fn walk(ours: &Node, theirs: &Node, path: &str, found: &mut BTreeSet<Wrong>) {
             }
             for item in items {
                 let name = item.get("name").and_then(Node::text);
-                let mut same = own.iter().filter(|own| {
-                    name.is_some() && own.get("name").and_then(Node::text) == name
-                });
+                let mut same = own
+                    .iter()
+                    .filter(|own| name.is_some() && own.get("name").and_then(Node::text) == name);
                 let kind = own.first().filter(|own| !is_scalar(own) && is_scalar(item));
                 if let Some(own) = same.next().or(kind) {
                     let path = match name {

@@ -256,7 +256,11 @@ fn selects(node: &Node, patch: Span) -> Option<Wrong> {
     let selector = spec.get("selector")?;
     let labels = spec.get("template")?.get("metadata");
     let labels = labels.and_then(|metadata| metadata.get("labels"));
-    let of = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Node::text);
+    let of = |key: &str| {
+        labels
+            .and_then(|labels| labels.get(key))
+            .and_then(Node::text)
+    };
     let equal = selector.get("matchLabels").map_or(&[][..], Node::entries);
     let unlike = equal
         .iter()
@@ -284,8 +288,9 @@ fn selects(node: &Node, patch: Span) -> Option<Wrong> {
         } else {
             format!("`spec.selector` does not select the pods of its own template, by `{key}`")
         },
-        help: "write the same labels in `spec.template.metadata.labels`, or remove the patch of one"
-            .to_owned(),
+        help:
+            "write the same labels in `spec.template.metadata.labels`, or remove the patch of one"
+                .to_owned(),
     })
 }
 
