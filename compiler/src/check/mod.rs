@@ -49,6 +49,8 @@ mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
 mod guarantee_unkept;
+mod guard_exempt_wrong;
+mod guard_without_gpus;
 mod hosts_without_need;
 mod idle_not_told;
 mod image_invalid;
@@ -302,6 +304,8 @@ pub static RULES: &[&Rule] = &[
     &workload_over_quota::RULE,
     &workload_volume_one_node::RULE,
     &workload_fabric_forbidden::RULE,
+    &guard_without_gpus::RULE,
+    &guard_exempt_wrong::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.
