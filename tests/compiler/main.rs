@@ -35,6 +35,7 @@ mod needs_shell;
 mod needs_shellcheck;
 mod needs_upstream;
 mod origins;
+mod patches;
 mod placement;
 mod policies;
 mod properties;

@@ -1,6 +1,6 @@
 //! What may be wrong with what became of a file.
 
-use super::workloads::{PATCH_UNDONE, PATCHED_NOWHERE};
+use super::workloads::{PATCH_REFUSED, PATCH_UNDONE, PATCH_UNREADABLE, PATCHED_NOWHERE};
 use crate::diag::{Code, Severity};
 
 /// Every finding of the audit, by id.
@@ -11,6 +11,8 @@ pub const CODES: &[&Code] = &[
     &CHART_VALUE_UNDONE,
     &PATCH_UNDONE,
     &PATCHED_NOWHERE,
+    &PATCH_UNREADABLE,
+    &PATCH_REFUSED,
 ];
 
 /// A value that a chart does not read.

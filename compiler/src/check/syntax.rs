@@ -9,6 +9,12 @@
 /// Source: helm/helm@d9ffe37d `pkg/chartutil/validate_name.go`, `maxNameLen`.
 pub(crate) const LONGEST_RELEASE: usize = 53;
 
+/// A path as the kernel takes it: without a `/` at its end, two of them in a row, or `.`.
+pub(super) fn normal_path(path: &str) -> String {
+    let parts = path.split('/').filter(|it| !it.is_empty() && *it != ".");
+    parts.map(|part| format!("/{part}")).collect()
+}
+
 /// What is wrong with a label's or taint's key; `None` when nothing is.
 pub(super) fn key_problem(key: &str) -> Option<String> {
     let (prefix, name) = match key.split_once('/') {

@@ -1,13 +1,15 @@
 //! A workload has a value that Kubernetes does not take.
 
 use gpuc_schema::config::{
-    DisruptionBudget, EnvFrom, NamedVolume, Pods, Probes, Quantity, Scaling, Task, ValueFrom,
-    VolumeFrom, Workload,
+    CronJob, DisruptionBudget, EnvFrom, Job, NamedVolume, Pods, Probes, Quantity, Scaling, Task,
+    ValueFrom, VolumeFrom, Workload,
 };
 use gpuc_schema::{Span, Spanned};
 
 use super::Rule;
-use super::syntax::{is_dns_label, is_dns_subdomain};
+use super::cron::{is_time_zone, schedule_problem};
+use super::syntax::{is_dns_label, is_dns_subdomain, normal_path};
+use super::workload_counts::{LARGEST, counts, numbers};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -22,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 
 Values of workloads: amounts of CPU and memory, counts, names of Secrets, claims and accounts, names
 of variables, paths and names of volumes, schedules, ports, what an autoscaler and a disruption
-budget say.
+budget say, and numbers that do not fit into Kubernetes' fields.
 
 ### Why it matters
 
@@ -76,6 +78,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
+/// How many pods with numbers a job runs at once.
+///
+/// Source: kubernetes `pkg/apis/batch/validation/validation.go`, `maxParallelismForIndexedJob` (from memory).
+const MOST_AT_ONCE: u32 = 100_000;
+
+/// The fewest bytes that a container can be meant to have: 1 MiB, in thousandths.
+const LEAST_MEMORY: u64 = 1000 * 1024 * 1024;
+
 struct Look<'r> {
     report: &'r mut Report,
 }
@@ -89,11 +99,8 @@ impl Look<'_> {
     fn workload(&mut self, workload: &Workload) {
         if let Some(name) = workload.namespace.as_ref().filter(|it| !is_dns_label(it)) {
             let message = format!("no namespace can be called `{name}`");
-            self.say(
-                name.span,
-                message,
-                "write lower-case letters, digits and `-`, 63 at most",
-            );
+            let help = "write lower-case letters, digits and `-`, 63 at most";
+            self.say(name.span, message, help);
         }
         self.object("PriorityClass", workload.priority.as_ref());
     }
@@ -101,12 +108,18 @@ impl Look<'_> {
     fn task(&mut self, task: Task<'_>) {
         for (key, count) in counts(task) {
             if count.value == 0 {
-                self.say(
-                    count.span,
-                    format!("`{key}` cannot be 0"),
-                    "write 1 or more",
-                );
+                let message = format!("`{key}` cannot be 0");
+                self.say(count.span, message, "write 1 or more");
             }
+        }
+        for (key, count) in numbers(task) {
+            if count.value > LARGEST {
+                let message = format!("`{key}` is more than Kubernetes can count");
+                self.say(count.span, message, &format!("write {LARGEST} at most"));
+            }
+        }
+        if let Task::Job(job) = task {
+            self.indexed(job);
         }
         if let Some(pods) = task.pods() {
             self.pods(&pods);
@@ -115,7 +128,7 @@ impl Look<'_> {
             self.probes(probes);
         }
         match task {
-            Task::CronJob(job) => self.schedule(&job.schedule),
+            Task::CronJob(job) => self.schedule(job),
             Task::Deployment(it) => {
                 if let Some(scaling) = &it.autoscaling {
                     self.scaling(scaling, it.cpu.as_ref());
@@ -128,11 +141,29 @@ impl Look<'_> {
         }
     }
 
+    /// The pods of a job with several completions have numbers, and not so many of them can run at once.
+    fn indexed(&mut self, job: &Job) {
+        if job.completions.value > 1 && job.parallelism.value > MOST_AT_ONCE {
+            let message = "so many pods with numbers cannot run at once".to_owned();
+            let help = format!("write {MOST_AT_ONCE} at most");
+            self.say(job.parallelism.span, message, &help);
+        }
+    }
+
     fn pods(&mut self, pods: &Pods<'_>) {
         self.amount("CPU cores", "4, 0.5 or 500m", pods.cpu, false);
         self.amount("memory", "16Gi or 512Mi", pods.memory, false);
         self.amount("memory", "16Gi, or 0 for none", pods.shared_memory, true);
         let count = |it: Option<&Spanned<Quantity>>| it.and_then(|it| it.thousandths());
+        for few in [pods.memory, pods.shared_memory].into_iter().flatten() {
+            if count(Some(few)).is_some_and(|count| count > 0 && count < LEAST_MEMORY) {
+                let text = &few.value.0;
+                let message = format!("`{text}` of memory is less than 1 MiB");
+                let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+                let help = format!("it counts bytes; did you mean `{number}Gi`?");
+                self.say(few.span, message, &help);
+            }
+        }
         if let (Some(shared), Some(memory)) = (pods.shared_memory, pods.memory)
             && count(Some(shared)) > count(Some(memory))
         {
@@ -182,20 +213,21 @@ impl Look<'_> {
             let help = "write lower-case letters, digits and `-`, 20 at most, and not `shm`";
             self.say(name.span, message, help);
         }
-        if !path.starts_with('/') || path.contains(':') || path.as_str() == "/" {
+        let place = normal_path(path);
+        let is_up = path.split('/').any(|part| part == "..");
+        if !path.starts_with('/') || path.contains(':') || is_up || place.is_empty() {
             let message = format!("nothing can be mounted at `{path}`");
             self.say(path.span, message, "write an absolute path such as `/data`");
-        } else if path.as_str() == "/dev/shm" {
+        } else if place == "/dev/shm" {
             let message = "shared memory is mounted at `/dev/shm`".to_owned();
-            self.say(
-                path.span,
-                message,
-                "remove it, and write `sharedMemory` with its size",
-            );
+            let help = "remove it, and write `sharedMemory` with its size";
+            self.say(path.span, message, help);
         }
         for other in before {
-            let same = [(name, &other.name), (path, &other.mount_path)];
-            for (own, other) in same.into_iter().filter(|(own, other)| own == other) {
+            let names = (name, &other.name, name == &other.name);
+            let is_place = place == normal_path(&other.mount_path);
+            let paths = (path, &other.mount_path, is_place);
+            for (own, other, _) in [names, paths].into_iter().filter(|it| it.2) {
                 let message = format!("two volumes have `{own}`");
                 let draft = self.report.draft(&RULE.code, own.span, message);
                 draft
@@ -256,7 +288,18 @@ impl Look<'_> {
             );
         }
         if let Some(metric) = &scaling.metric {
+            self.metric(&metric.name);
             self.amount("anything", "10 or 500m", Some(&metric.average), false);
+        }
+    }
+
+    /// A part of a path of the API: <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>, path
+    /// segment names (from memory).
+    fn metric(&mut self, name: &Spanned<String>) {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_.-:|".contains(c);
+        if name.trim_start_matches('.').is_empty() || !name.chars().all(fits) {
+            let message = format!("no metric can be called `{name}`");
+            self.say(name.span, message, "write letters, digits and `_`");
         }
     }
 
@@ -274,25 +317,13 @@ impl Look<'_> {
         }
     }
 
-    /// Five fields, or one of cron's words: <https://pkg.go.dev/github.com/robfig/cron/v3>, which Kubernetes reads them
-    /// with (from memory).
-    fn schedule(&mut self, schedule: &Spanned<String>) {
-        const WORDS: &[&str] = &[
-            "@yearly",
-            "@annually",
-            "@monthly",
-            "@weekly",
-            "@daily",
-            "@midnight",
-            "@hourly",
-        ];
-        let fits = |c: char| c.is_ascii_alphanumeric() || "*/,-?".contains(c);
-        let fields: Vec<_> = schedule.split_whitespace().collect();
-        let is_cron = fields.len() == 5 && fields.iter().all(|field| field.chars().all(fits));
-        if !is_cron && !WORDS.contains(&schedule.as_str()) {
-            let message = format!("`{schedule}` is no schedule");
-            let help = "write minute, hour, day, month and weekday: `0 3 * * *`";
-            self.say(schedule.span, message, help);
+    fn schedule(&mut self, job: &CronJob) {
+        if let Some((message, help)) = schedule_problem(&job.schedule) {
+            self.say(job.schedule.span, message, &help);
+        }
+        if let Some(zone) = job.time_zone.as_ref().filter(|zone| !is_time_zone(zone)) {
+            let message = format!("no time zone is called `{zone}`");
+            self.say(zone.span, message, "write such as `Europe/Berlin` or `UTC`");
         }
     }
 
@@ -317,11 +348,8 @@ impl Look<'_> {
     fn object(&mut self, kind: &str, name: Option<&Spanned<String>>) {
         if let Some(name) = name.filter(|name| !is_dns_subdomain(name)) {
             let message = format!("no {kind} can be called `{name}`");
-            self.say(
-                name.span,
-                message,
-                "write lower-case letters, digits, `-` and `.`",
-            );
+            let help = "write lower-case letters, digits, `-` and `.`";
+            self.say(name.span, message, help);
         }
     }
 
@@ -337,68 +365,6 @@ impl Look<'_> {
             );
         }
     }
-}
-
-/// The counts of a task that cannot be nothing, with their keys.
-fn counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
-    let mut counts = Vec::new();
-    counts.extend(task.nodes().map(|it| ("nodes", *it)));
-    let key = if task.nodes().is_some() {
-        "gpusPerNode"
-    } else {
-        "gpus"
-    };
-    counts.extend(task.gpus().map(|it| (key, *it)));
-    match task {
-        Task::Job(it) => {
-            counts.extend([
-                ("completions", it.completions),
-                ("parallelism", it.parallelism),
-            ]);
-            counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it)));
-        }
-        Task::CronJob(it) => counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it))),
-        Task::Deployment(it) => {
-            counts.push(("replicas", it.replicas));
-            counts.extend(it.autoscaling.as_ref().map(|it| ("min", it.min)));
-            let percent = it.autoscaling.as_ref().and_then(|it| it.cpu_percent);
-            counts.extend(percent.map(|it| ("cpuPercent", it)));
-        }
-        Task::StatefulSet(it) => counts.push(("replicas", it.replicas)),
-        Task::TrainJob(it) => {
-            counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it)));
-        }
-        Task::PytorchJob(it) => {
-            counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it)));
-        }
-        Task::LeaderWorkerSet(it) => counts.push(("replicas", it.replicas)),
-        Task::CudaTest(_) | Task::JobSet(_) => {}
-    }
-    let port = |port: Spanned<u16>| port.map(u32::from);
-    if let Some(service) = task.service() {
-        counts.push(("port", port(service.port)));
-        counts.extend(service.container_port.map(|it| ("containerPort", port(it))));
-    }
-    let run_as = task.pods().and_then(|pods| pods.run_as);
-    counts.extend(run_as.map(|it| ("user", it.user)));
-    counts.extend(run_as.and_then(|it| it.group).map(|it| ("group", it)));
-    counts.extend(
-        run_as
-            .and_then(|it| it.volumes_group)
-            .map(|it| ("volumesGroup", it)),
-    );
-    let grace = task.pods().and_then(|pods| pods.grace_seconds);
-    counts.extend(grace.map(|it| ("graceSeconds", *it)));
-    if let Some(probes) = task.probes() {
-        let all = [&probes.startup, &probes.readiness, &probes.liveness];
-        for probe in all.into_iter().flatten() {
-            counts.push(("port", port(probe.port)));
-            counts.extend(probe.period_seconds.map(|it| ("periodSeconds", it)));
-            counts.extend(probe.timeout_seconds.map(|it| ("timeoutSeconds", it)));
-            counts.extend(probe.failures.map(|it| ("failures", it)));
-        }
-    }
-    counts
 }
 
 #[cfg(test)]
@@ -433,6 +399,12 @@ mod tests {
             &["`gpus` cannot be 0", "`parallelism` cannot be 0"],
         );
         check(&job("runAs: {user: 0}"), &["`user` cannot be 0"]);
+        check(&job("memory: 1Mi"), &[]);
+        check(&job("memory: 16"), &["`16` of memory is less than 1 MiB"]);
+        check(
+            &job("memory: 100m"),
+            &["`100m` of memory is less than 1 MiB"],
+        );
     }
 
     #[test]
@@ -460,6 +432,23 @@ mod tests {
             &volume("v", "/dev/shm"),
             &["shared memory is mounted at `/dev/shm`"],
         );
+        check(
+            &volume("v", "/dev//shm/"),
+            &["shared memory is mounted at `/dev/shm`"],
+        );
+        check(
+            &volume("v", "/a/../b"),
+            &["nothing can be mounted at `/a/../b`"],
+        );
+        check(&volume("v", "//"), &["nothing can be mounted at `//`"]);
+        let two = |first: &str, second: &str| {
+            let from = "from: {secret: s}";
+            job(&format!(
+                "volumes: [{{name: v, mountPath: {first}, {from}}}, {{name: w, mountPath: {second}, {from}}}]"
+            ))
+        };
+        check(&two("/a", "/a/"), &["two volumes have `/a/`"]);
+        check(&two("/a", "/a/b"), &[]);
     }
 
     #[test]
@@ -468,9 +457,14 @@ mod tests {
         for schedule in ["0 3 * * *", "*/5 0-6 1,15 * MON-FRI", "@daily"] {
             check(&at(schedule), &[]);
         }
-        for schedule in ["0 3 * *", "daily", "0 3 * * * *", "0 3 * * $"] {
+        for schedule in ["0 3 * *", "daily", "0 3 * * * *"] {
             check(&at(schedule), &[&format!("`{schedule}` is no schedule")]);
         }
+        check(&at("0 25 * * *"), &["`25` is no hour"]);
+        let zone =
+            |zone: &str| format!("cronJob: {{image: 'a:1', schedule: '@daily', timeZone: {zone}}}");
+        check(&zone("Europe/Berlin"), &[]);
+        check(&zone("Local"), &["no time zone is called `Local`"]);
     }
 
     #[test]
@@ -481,6 +475,8 @@ mod tests {
         check(&deployment("autoscaling: {min: 1, max: 2}"), &[none]);
         let metric = "autoscaling: {min: 2, max: 1, metric: {name: m, average: 1}}";
         check(&deployment(metric), &["`min` 2 is more than `max` 1"]);
+        let named = "cpu: 1, autoscaling: {min: 1, max: 2, metric: {name: 'a b', average: 1}}";
+        check(&deployment(named), &["no metric can be called `a b`"]);
         let stuck = "no pod may ever be taken away, so no node can be emptied";
         check(&deployment("disruptionBudget: {minAvailable: 1}"), &[stuck]);
         check(

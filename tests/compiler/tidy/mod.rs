@@ -90,11 +90,13 @@ const LAYERS: &[(&str, &[&str])] = &[
             "check",
             "diag",
             "lower",
+            "manifests",
             "model",
             "node",
             "placement",
             "plan",
             "source",
+            "yaml",
         ],
     ),
     (

@@ -1,5 +1,10 @@
 //! What users lay over workloads, held against what gpuc derives and against the pools.
 
+mod counts;
+mod refused;
+mod shape;
+mod typed;
+
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Fragment, Workload};
 
@@ -120,17 +125,155 @@ workloads:
   - name: finetune
     job: {image: "registry.example.com/model:1.0.0"}
     podPatch:
-      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "2"}}}]
+      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]
 "#,
 };
+
+/// A patch after which an object is none, or not what was meant.
+pub(super) static PATCH_UNREADABLE: Code = Code {
+    id: "GPUC3012",
+    name: "workload-patch-unreadable",
+    severity: Severity::Error,
+    summary: "with its patch, a workload is nothing that Kubernetes can read",
+    explain: "### What it checks
+
+The workload with its `podPatch` and `patch` laid over it: whether mappings and lists are still what
+they were, every container has a name and an image, the container that gpuc makes is there, Kubernetes
+knows every field and takes its value, and the selector selects the pods of the template. Of custom
+resources it is the pods that are read so.
+
+### Why it matters
+
+The API server refuses such an object, or drops the fields that it does not know, and what they were
+to do is not done.
+
+### What to do
+
+Write only the fields that change, by Kubernetes' names. Containers merge by their name: `pytorch` in
+a `PyTorchJob`, `node` in a `TrainJob`, and `main` in everything else.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0", gpus: 1}
+    podPatch:
+      containers: [{name: main, comand: ["python", "main.py"]}]
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0", gpus: 1}
+    podPatch:
+      containers: [{name: main, command: ["python", "main.py"]}]
+"#,
+};
+
+/// A patch after which no pod would ever start.
+pub(super) static PATCH_REFUSED: Code = Code {
+    id: "GPUC3013",
+    name: "workload-patch-refused",
+    severity: Severity::Error,
+    summary: "with its patch, a workload has an error that manifests are checked for",
+    explain: "### What it checks
+
+The workload with its `podPatch` and `patch` laid over it, by the rules of `gpuc check`: requests and
+limits of GPUs that differ, resources that no pool offers, and the other errors that manifests may have.
+
+### Why it matters
+
+The API server refuses its pods, or they get something else than they ask for.
+
+### What to do
+
+Change the patch as the help says. The number of GPUs is better changed where the workload says it.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0"}
+    podPatch:
+      containers: [{name: main, resources: {requests: {nvidia.com/gpu: "1"}}}]
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - name: finetune
+    job: {image: "registry.example.com/model:1.0.0"}
+    podPatch:
+      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]
+"#,
+};
+
+/// Something that is wrong with a patch, where, and what to write.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wrong {
+    span: Span,
+    message: String,
+    help: String,
+}
 
 /// Looks at every workload that has a patch.
 pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
     for workload in &cluster.written.workloads {
         let patches = [&workload.pod_patch, &workload.patch];
         if patches.iter().any(|patch| !patch.value.is_empty()) {
+            let wrong = shape::look(cluster, workload);
+            if !wrong.is_empty() {
+                for it in wrong {
+                    let draft = report.draft(&PATCH_UNREADABLE, it.span, it.message);
+                    draft.help(it.help).emit();
+                }
+                continue;
+            }
             undoes(cluster, workload, report);
+            let errors = report.count(Severity::Error);
             holds(cluster, workload, report);
+            if report.count(Severity::Error) > errors {
+                continue;
+            }
+            for it in refused::look(cluster, workload) {
+                let draft = report.draft(&PATCH_REFUSED, it.span, it.message);
+                draft.help(it.help).emit();
+            }
         }
     }
 }
@@ -195,9 +338,17 @@ fn patch_of(workload: &Workload) -> Span {
 }
 
 fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
-    for object in patched(cluster, workload) {
+    let objects = patched(cluster, workload);
+    let pods = objects.iter().find_map(counts::at_once);
+    for object in &objects {
         for spec in pod_specs(&object.node) {
-            let verdicts = places(&Demand::of_pod(spec), cluster);
+            let pods = pods.map(|pods| Spanned::new(pods.0, pods.1.unwrap_or(patch_of(workload))));
+            let demand = Demand {
+                apart: pods.is_some(),
+                pods,
+                ..Demand::of_pod(spec)
+            };
+            let verdicts = places(&demand, cluster);
             let mut answers = verdicts.iter().map(Verdict::answer);
             if answers.any(|answer| answer != Answer::No) {
                 continue;

@@ -1,0 +1,140 @@
+//! The counts in workloads.
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{DisruptionBudget, Task};
+
+/// The largest number of most of Kubernetes' fields, and of users and groups.
+pub(super) const LARGEST: u32 = 2_147_483_647;
+
+/// The counts of a task that cannot be nothing, with their keys.
+pub(super) fn counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
+    let mut counts = Vec::new();
+    counts.extend(task.nodes().map(|it| ("nodes", *it)));
+    let key = if task.nodes().is_some() {
+        "gpusPerNode"
+    } else {
+        "gpus"
+    };
+    counts.extend(task.gpus().map(|it| (key, *it)));
+    match task {
+        Task::Job(it) => {
+            counts.extend([
+                ("completions", it.completions),
+                ("parallelism", it.parallelism),
+            ]);
+            counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it)));
+        }
+        Task::CronJob(it) => counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it))),
+        Task::Deployment(it) => {
+            counts.push(("replicas", it.replicas));
+            counts.extend(it.autoscaling.as_ref().map(|it| ("min", it.min)));
+            let percent = it.autoscaling.as_ref().and_then(|it| it.cpu_percent);
+            counts.extend(percent.map(|it| ("cpuPercent", it)));
+        }
+        Task::StatefulSet(it) => counts.push(("replicas", it.replicas)),
+        Task::TrainJob(it) => {
+            counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it)));
+        }
+        Task::PytorchJob(it) => {
+            counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it)));
+        }
+        Task::LeaderWorkerSet(it) => counts.push(("replicas", it.replicas)),
+        Task::CudaTest(_) | Task::JobSet(_) => {}
+    }
+    let port = |port: Spanned<u16>| port.map(u32::from);
+    if let Some(service) = task.service() {
+        counts.push(("port", port(service.port)));
+        counts.extend(service.container_port.map(|it| ("containerPort", port(it))));
+    }
+    let run_as = task.pods().and_then(|pods| pods.run_as);
+    counts.extend(run_as.map(|it| ("user", it.user)));
+    counts.extend(run_as.and_then(|it| it.group).map(|it| ("group", it)));
+    counts.extend(
+        run_as
+            .and_then(|it| it.volumes_group)
+            .map(|it| ("volumesGroup", it)),
+    );
+    let grace = task.pods().and_then(|pods| pods.grace_seconds);
+    counts.extend(grace.map(|it| ("graceSeconds", *it)));
+    if let Some(probes) = task.probes() {
+        let all = [&probes.startup, &probes.readiness, &probes.liveness];
+        for probe in all.into_iter().flatten() {
+            counts.push(("port", port(probe.port)));
+            counts.extend(probe.period_seconds.map(|it| ("periodSeconds", it)));
+            counts.extend(probe.timeout_seconds.map(|it| ("timeoutSeconds", it)));
+            counts.extend(probe.failures.map(|it| ("failures", it)));
+        }
+    }
+    counts
+}
+
+/// The counts of a task that may be nothing, and those that may not: what Kubernetes keeps in 32 bits with a sign.
+pub(super) fn numbers(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
+    let mut numbers = counts(task);
+    match task {
+        Task::Job(it) => {
+            numbers.extend(it.retries.map(|it| ("retries", it)));
+            numbers.extend(it.ttl_seconds.map(|it| ("ttlSeconds", it)));
+        }
+        Task::CronJob(it) => numbers.extend(it.retries.map(|it| ("retries", it))),
+        Task::Deployment(it) => {
+            numbers.extend(it.autoscaling.as_ref().map(|it| ("max", it.max)));
+        }
+        Task::TrainJob(it) => numbers.push(("restarts", it.restarts)),
+        Task::PytorchJob(it) => numbers.extend(it.retries.map(|it| ("retries", it))),
+        Task::JobSet(it) => {
+            numbers.push(("restarts", it.restarts));
+            numbers.extend(it.ttl_seconds.map(|it| ("ttlSeconds", it)));
+        }
+        Task::CudaTest(_) | Task::StatefulSet(_) | Task::LeaderWorkerSet(_) => {}
+    }
+    let budget = match task {
+        Task::Deployment(it) => it.disruption_budget.as_ref(),
+        Task::StatefulSet(it) => it.disruption_budget.as_ref(),
+        _ => None,
+    };
+    numbers.extend(budget.map(|budget| match budget {
+        DisruptionBudget::MaxUnavailable(count) => ("maxUnavailable", *count),
+        DisruptionBudget::MinAvailable(count) => ("minAvailable", *count),
+    }));
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[track_caller]
+    fn check(task: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools: [{{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}]
+            workloads: [{{name: a, {task}}}]
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2186"), expected, "{task}");
+    }
+
+    fn job(keys: &str) -> String {
+        format!("job: {{image: 'a:1', {keys}}}")
+    }
+
+    #[test]
+    fn what_kubernetes_can_count() {
+        for key in ["completions", "retries", "ttlSeconds", "deadlineSeconds"] {
+            let many = format!("`{key}` is more than Kubernetes can count");
+            check(&job(&format!("{key}: 2147483648")), &[&many]);
+            check(&job(&format!("{key}: 2147483647")), &[]);
+        }
+        let user = "`user` is more than Kubernetes can count";
+        check(&job("runAs: {user: 3000000000}"), &[user]);
+        let many = "so many pods with numbers cannot run at once";
+        check(&job("completions: 200000, parallelism: 100001"), &[many]);
+        check(&job("completions: 200000, parallelism: 100000"), &[]);
+        let max = "deployment: {image: 'a:1', cpu: 1, autoscaling: {min: 1, max: 3000000000}}";
+        check(max, &["`max` is more than Kubernetes can count"]);
+        let train = "trainJob: {image: 'a:1', nodes: 1, gpusPerNode: 1, restarts: 3000000000}";
+        check(train, &["`restarts` is more than Kubernetes can count"]);
+    }
+}
