@@ -108,9 +108,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
 /// What the objects of a workload are called, with what controllers make of them: jobs, sets of pods and services.
 ///
 /// Source: kubernetes-sigs/jobset: `<jobset>-<group>-<job>`, and a service called like the `JobSet`; kubeflow/trainer:
-/// a `JobSet` called like the `TrainJob`; kubeflow/training-operator: `<job>-master-0` and `<job>-worker-<number>`, pods
-/// and services; kubernetes-sigs/lws: `<set>-<group>`, a `StatefulSet`, and a service called like the set (all from
-/// memory).
+/// a `JobSet` called like the `TrainJob`; kubeflow/training-operator: pods and services `<job>-master-0` and
+/// `<job>-worker-<number>`; kubernetes-sigs/lws: `<set>-<group>`, a `StatefulSet`, and a service called like the set
+/// (all from memory).
 fn names(cluster: &Cluster, workload: &Workload) -> Vec<String> {
     let name = &workload.name.value;
     let Some(task) = workload.task() else {

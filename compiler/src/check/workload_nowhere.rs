@@ -153,7 +153,7 @@ mod tests {
                 "
                 cloud: {{onPrem: {{context: demo}}}}
                 nodePools:
-                  - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}, allocation: dra,
+                  - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}, stack: {{allocation: dra}},
                       sharing: {{mps: {{replicas: 2}}}}}}
                 workloads: [{{name: a, pool: gpu, {task}}}]
                 "
