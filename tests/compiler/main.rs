@@ -9,6 +9,7 @@
 mod support;
 mod synced;
 
+mod admission;
 mod cli;
 mod codes;
 mod conflicts;

@@ -48,6 +48,8 @@ mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
 mod guarantee_unkept;
+mod guard_exempt_wrong;
+mod guard_without_gpus;
 mod hosts_without_need;
 mod idle_not_told;
 mod image_invalid;
@@ -312,6 +314,8 @@ pub static RULES: &[&Rule] = &[
     &workload_pool_dedicated::RULE,
     &workload_class_unknown::RULE,
     &workload_variable_taken::RULE,
+    &guard_without_gpus::RULE,
+    &guard_exempt_wrong::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -131,7 +131,7 @@ nodePools:
     check(
         text,
         &[
-            "0103 4:1: the document has no key `kubernets`; help: did you mean `kubernetes`? The keys here are `apiVersion`, `kind`, `metadata`, `base`, `allow`, `kubernetes`, `cloud`, `autoscaler`, `stack`, `storage`, `nodePools`, `teams`, `priorities`, `queueing`, `kueue`, `monitoring`, `workloads`, `notebooks`, `charts`, `mirror`, `digests` and `gitops`",
+            "0103 4:1: the document has no key `kubernets`; help: did you mean `kubernetes`? The keys here are `apiVersion`, `kind`, `metadata`, `base`, `allow`, `kubernetes`, `cloud`, `autoscaler`, `stack`, `storage`, `nodePools`, `teams`, `priorities`, `queueing`, `kueue`, `admission`, `monitoring`, `workloads`, `notebooks`, `charts`, `mirror`, `digests` and `gitops`",
             "0101 3:18: `metadata.name` needs text, not `7`; help: quote it: `\"7\"`",
             "0105 5:8: `cloud` can be only one of `onPrem` and `aws`; 5:9 `onPrem` is chosen here; 5:34 and `aws` here; help: keep one of them",
             "0104 6:11: `queueing` cannot be `keue`; help: did you mean `kueue`? The values are `none` and `kueue`",

@@ -1,5 +1,6 @@
 //! `Checked → Plan`: what to do about a cluster, one file per concern. Nothing here can say no.
 
+mod admission;
 pub(crate) mod claims;
 mod delivery;
 mod device_plugin;
@@ -53,6 +54,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     let releases = releases::releases(cluster);
     objects.extend(teams::objects(cluster, &releases));
     objects.extend(namespaces::namespaces(cluster, &releases, &objects));
+    objects.extend(admission::objects(cluster, &releases, &objects));
     images::move_images(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     delivery::protect(cluster, &mut objects);

@@ -4,6 +4,7 @@
 //! `gpuc explain nodePools.sharing` prints. Every leaf that a diagnostic may point at is [`Spanned`]. There is no
 //! `flatten`, `untagged` or internally tagged type: serde buffers those, and the places are lost.
 
+mod admission;
 mod alert_name;
 mod charts;
 mod cloud;
@@ -28,6 +29,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use admission::*;
 pub use alert_name::AlertName;
 pub use charts::*;
 pub use cloud::*;
@@ -107,6 +109,9 @@ pub struct GpuCluster {
     /// How Kueue shares GPUs among teams. With `queueing: kueue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kueue: Option<Spanned<Kueue>>,
+    /// What the API server says of pods that cannot run on this cluster's GPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admission: Option<Spanned<Admission>>,
     /// Metrics, alerts and dashboards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitoring: Option<Spanned<Monitoring>>,

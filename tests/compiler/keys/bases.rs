@@ -67,6 +67,7 @@ const EVERYWHERE_ALIKE: &[&str] = &[
     "teams",
     "priorities",
     "queueing",
+    "admission",
     "monitoring",
     "workloads",
     "notebooks",

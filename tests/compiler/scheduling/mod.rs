@@ -1,6 +1,7 @@
 //! What gpuc says of a pod and a pool is what a scheduler does, and why not is said in words that help.
 
 mod drawn;
+mod guard;
 mod oracle;
 mod words;
 

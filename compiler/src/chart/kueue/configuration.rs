@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use gpuc_schema::config::{QueuedKind, Task};
 use serde_json::{Value, json};
 
 use crate::check::Checked;
@@ -51,7 +52,7 @@ pub(super) fn text(cluster: &Checked<'_>) -> String {
             "ResourceFlavor.kueue.x-k8s.io": 1,
         }},
         "clientConnection": {"qps": 300, "burst": 500},
-        "integrations": {"frameworks": FRAMEWORKS},
+        "integrations": {"frameworks": frameworks(cluster)},
         // Nobody else's pods wait for Kueue, nor fail when it is away.
         "managedJobsNamespaceSelector": {"matchExpressions": [
             {"key": TEAM_LABEL, "operator": "Exists"},
@@ -64,6 +65,32 @@ pub(super) fn text(cluster: &Checked<'_>) -> String {
         configuration["fairSharing"] = json!({"preemptionStrategies": strategies});
     }
     to_yaml(&Node::from_json(configuration))
+}
+
+/// The kinds of jobs that wait: the chart's own, those that the file names, and that of its own workloads.
+fn frameworks(cluster: &Checked<'_>) -> Vec<&'static str> {
+    let settings = cluster.written.kueue.as_ref();
+    let named = settings.into_iter().flat_map(|it| &it.job_kinds);
+    let mut kinds: Vec<_> = named.map(|kind| kind.value).collect();
+    let mut workloads = cluster.written.workloads.iter();
+    if workloads.any(|it| matches!(it.task(), Some(Task::PytorchJob(_)))) {
+        kinds.push(QueuedKind::PytorchJob);
+    }
+    let more = kinds.into_iter().map(|kind| match kind {
+        QueuedKind::PytorchJob => "kubeflow.org/pytorchjob",
+        QueuedKind::TfJob => "kubeflow.org/tfjob",
+        QueuedKind::JaxJob => "kubeflow.org/jaxjob",
+        QueuedKind::XgboostJob => "kubeflow.org/xgboostjob",
+        QueuedKind::PaddleJob => "kubeflow.org/paddlejob",
+        QueuedKind::SparkApplication => "sparkoperator.k8s.io/sparkapplication",
+    });
+    let mut frameworks = FRAMEWORKS.to_vec();
+    for name in more {
+        if !frameworks.contains(&name) {
+            frameworks.push(name);
+        }
+    }
+    frameworks
 }
 
 /// What pods ask for and no queue counts: network interfaces, and CPU and memory unless teams have a quota of them.

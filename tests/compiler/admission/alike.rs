@@ -1,0 +1,82 @@
+//! The guard and `gpuc check --manifests` are of one mind.
+
+use std::fs;
+
+use gpuc::diag::{Severity, example};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::plan_of;
+use crate::admission::api_server::{ApiServer, Said};
+use crate::support::{files_below, repository};
+
+/// The rules that an API server can follow, because they look at one pod and at pools.
+const BOTH: &[&str] = &[
+    "manifest-resource-unknown",
+    "manifest-request-too-large",
+    "manifest-shares-several",
+    "manifest-toleration-missing",
+    "manifest-toleration-useless",
+    "manifest-sees-all-gpus",
+    "manifest-host-devices",
+];
+
+fn guarded(cluster: &str) -> ApiServer {
+    plan_of(&format!("{cluster}\nadmission: {{guard: enforce}}\n"))
+}
+
+/// What is said of every object of a manifest, in a namespace that is guarded.
+fn said(server: &ApiServer, manifest: &str) -> Vec<Said> {
+    let documents = serde_yaml::Deserializer::from_str(manifest);
+    let objects = documents.map(|it| Value::deserialize(it).unwrap());
+    let of_team: &[_] = &[("gpuc.dev/team", "research")];
+    let objects = objects.filter(|it| it["apiVersion"].is_string());
+    objects
+        .flat_map(|object| {
+            let namespace = object["metadata"]["namespace"].as_str();
+            server.made(&object, (namespace.unwrap_or("default"), of_team))
+        })
+        .collect()
+}
+
+#[test]
+fn what_a_pull_request_is_told_the_api_server_says() {
+    let mut seen = Vec::new();
+    for code in gpuc::codes() {
+        let (cluster, Some(bad)) = example(code.bad) else {
+            continue;
+        };
+        let server = guarded(cluster);
+        let found = said(&server, bad);
+        let is_refused = |it: &Said| matches!(it, Said::Refused(_));
+        if BOTH.contains(&code.name) {
+            let is_error = code.severity == Severity::Error;
+            assert!(!found.is_empty(), "{}: nothing is said", code.name);
+            for it in &found {
+                assert_eq!(is_refused(it), is_error, "{}: {it:?}", code.name);
+            }
+            seen.push(code.name);
+        } else if code.severity == Severity::Warning {
+            assert!(!found.iter().any(is_refused), "{}: {found:?}", code.name);
+        }
+        let (cluster, good) = example(code.good);
+        let found = said(&guarded(cluster), good.unwrap());
+        assert_eq!(found, [], "{}, mended", code.name);
+    }
+    seen.sort_unstable();
+    let mut both = BOTH.to_vec();
+    both.sort_unstable();
+    assert_eq!(seen, both);
+}
+
+#[test]
+fn good_manifests_are_left_in_peace() {
+    let folder = repository().join("tests/compiler/manifests");
+    let cluster = fs::read_to_string(folder.join("gpu-cluster.yaml")).unwrap();
+    let server = guarded(&cluster);
+    let files = files_below(&folder.join("good"));
+    assert!(!files.is_empty());
+    for (path, text) in files {
+        assert_eq!(said(&server, &text), [], "{path}");
+    }
+}

@@ -1,0 +1,187 @@
+//! What an API server with a tree's policies says of an object: which of them look at it, and what they find.
+
+use std::sync::Arc;
+
+use cel::extractors::This;
+use cel::objects::{Key, Map};
+use cel::parser::Parser;
+use cel::{Context, Value as Cel};
+use gpuc::plan::Plan;
+use serde_json::{Value, json};
+
+/// What it says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Said {
+    Refused(String),
+    Warned(String),
+}
+
+/// A namespace, by its name and labels.
+pub(crate) type Namespace<'n> = (&'n str, &'n [(&'n str, &'n str)]);
+
+/// An API server that was given a tree.
+pub(crate) struct ApiServer {
+    /// Each binding, and the spec of its policy.
+    policies: Vec<(Value, Value)>,
+}
+
+impl ApiServer {
+    pub(crate) fn with(plan: &Plan) -> Self {
+        let of_kind = |kind: &'static str| {
+            let objects = plan.objects.iter();
+            let objects = objects.filter(move |it| it.identity.kind == kind);
+            objects.map(|it| serde_json::to_value(&it.node).unwrap())
+        };
+        let policies: Vec<_> = of_kind("ValidatingAdmissionPolicy").collect();
+        let of_namespaces = |binding: &Value| {
+            let matched = &binding["spec"]["matchResources"];
+            matched["namespaceSelector"].is_object()
+        };
+        let bindings = of_kind("ValidatingAdmissionPolicyBinding").filter(of_namespaces);
+        let with_policy = bindings.map(|binding| {
+            let name = &binding["spec"]["policyName"];
+            let mut policies = policies.iter();
+            let policy = policies.find(|it| it["metadata"]["name"] == *name);
+            let spec = policy.unwrap()["spec"].clone();
+            (binding, spec)
+        });
+        Self {
+            policies: with_policy.collect(),
+        }
+    }
+
+    /// What it says of an object that is made in a namespace, policy by policy.
+    pub(crate) fn made(&self, object: &Value, namespace: Namespace<'_>) -> Vec<Said> {
+        self.changed(&Value::Null, object, namespace)
+    }
+
+    /// What it says of a change.
+    pub(crate) fn changed(
+        &self,
+        before: &Value,
+        after: &Value,
+        namespace: Namespace<'_>,
+    ) -> Vec<Said> {
+        let operation = if before.is_null() { "CREATE" } else { "UPDATE" };
+        let mut said = Vec::new();
+        for (binding, spec) in &self.policies {
+            let selector = &binding["spec"]["matchResources"]["namespaceSelector"];
+            if !selects(selector, namespace) || !matches(spec, after, operation) {
+                continue;
+            }
+            let actions = &binding["spec"]["validationActions"];
+            let found = broken(spec, before, after, operation);
+            said.extend(found.into_iter().map(|message| {
+                if *actions == json!(["Deny"]) {
+                    Said::Refused(message)
+                } else {
+                    assert_eq!(*actions, json!(["Warn", "Audit"]));
+                    Said::Warned(message)
+                }
+            }));
+        }
+        said
+    }
+}
+
+fn selects(selector: &Value, (name, labels): Namespace<'_>) -> bool {
+    let value = |key: &str| match key {
+        "kubernetes.io/metadata.name" => Some(name),
+        _ => labels.iter().find(|it| it.0 == key).map(|it| it.1),
+    };
+    let expressions = selector["matchExpressions"].as_array().unwrap();
+    expressions.iter().all(|it| {
+        let value = value(it["key"].as_str().unwrap());
+        match it["operator"].as_str().unwrap() {
+            "Exists" => value.is_some(),
+            "NotIn" => {
+                let values = it["values"].as_array().unwrap();
+                !values.iter().any(|it| it.as_str() == value)
+            }
+            other => panic!("{other}"),
+        }
+    })
+}
+
+fn matches(spec: &Value, object: &Value, operation: &str) -> bool {
+    let version = object["apiVersion"].as_str().unwrap();
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    let resource = object["kind"].as_str().unwrap().to_lowercase() + "s";
+    let has = |list: &Value, item: &str| list.as_array().unwrap().contains(&json!(item));
+    let rules = spec["matchConstraints"]["resourceRules"]
+        .as_array()
+        .unwrap();
+    rules.iter().any(|rule| {
+        has(&rule["apiGroups"], group)
+            && has(&rule["apiVersions"], version)
+            && has(&rule["operations"], operation)
+            && has(&rule["resources"], &resource)
+    })
+}
+
+/// The messages of what does not hold.
+fn broken(spec: &Value, before: &Value, after: &Value, operation: &str) -> Vec<String> {
+    let mut context = Context::default();
+    context.add_variable("object", after).unwrap();
+    context.add_variable("oldObject", before).unwrap();
+    let request = json!({"operation": operation});
+    context.add_variable("request", &request).unwrap();
+    // What Kubernetes has and this evaluator does not: <https://kubernetes.io/docs/reference/using-api/cel/>.
+    context.add_function("sum", sum).unwrap();
+    let items = |key: &str| spec[key].as_array().unwrap().clone();
+    let conditions = items("matchConditions");
+    if !conditions
+        .iter()
+        .all(|it| is_true(&context, &it["expression"]))
+    {
+        return Vec::new();
+    }
+    let mut variables = Map {
+        map: Arc::default(),
+    };
+    for variable in items("variables") {
+        let value = evaluate(&context, &variable["expression"]);
+        let name = Key::from(variable["name"].as_str().unwrap());
+        Arc::make_mut(&mut variables.map).insert(name, value);
+        context.add_variable_from_value("variables", Cel::Map(variables.clone()));
+    }
+    let validations = items("validations");
+    let mut found = Vec::new();
+    for it in validations {
+        if is_true(&context, &it["expression"]) {
+            continue;
+        }
+        let message = it["message"].as_str().unwrap().to_owned();
+        found.push(match &it["messageExpression"] {
+            Value::Null => message,
+            saying => match evaluate(&context, saying) {
+                Cel::String(said) => said.to_string(),
+                other => panic!("{saying}: {other:?}"),
+            },
+        });
+    }
+    found
+}
+
+fn sum(This(list): This<Arc<Vec<Cel>>>) -> i64 {
+    let number = |value: &Cel| match value {
+        Cel::Int(number) => *number,
+        other => panic!("the sum of {other:?}"),
+    };
+    list.iter().map(number).sum()
+}
+
+fn is_true(context: &Context<'_, '_>, expression: &Value) -> bool {
+    match evaluate(context, expression) {
+        Cel::Bool(is_true) => is_true,
+        other => panic!("{expression}: {other:?}"),
+    }
+}
+
+fn evaluate(context: &Context<'_, '_>, expression: &Value) -> Cel {
+    let text = expression.as_str().unwrap();
+    let parser = Parser::default().enable_optional_syntax(true);
+    let parsed = parser.parse(text);
+    let parsed = parsed.unwrap_or_else(|error| panic!("{text}: {error}"));
+    Cel::resolve(&parsed, context).unwrap_or_else(|error| panic!("{text}: {error}"))
+}

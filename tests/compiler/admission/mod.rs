@@ -1,0 +1,454 @@
+//! What the API server is told to refuse is refused, with words that help, and its mended version passes.
+
+mod alike;
+pub(crate) mod api_server;
+
+use serde_json::{Value, json};
+
+use crate::corpus::cases;
+use crate::support::compile_text;
+use api_server::{ApiServer, Said};
+
+const SANDBOX: api_server::Namespace<'_> = ("sandbox", &[]);
+
+/// Whole GPUs behind a taint, slices, shares with a name of their own, and shares without, which are whole GPUs'
+/// name in another cluster.
+const POOLS: &str = r#"
+nodePools:
+  - {name: cpu, hosts: [a], nodes: {count: 1}, taints: [{key: system, value: only, effect: NoSchedule}]}
+  - {name: train, gpu: {model: H100, perNode: 8}, hosts: [b], nodes: {count: 1}, taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]}
+  - {name: spot, gpu: {model: L4, perNode: 2}, hosts: [c], nodes: {count: 1}, taints: [{key: spot, value: "yes", effect: NoExecute}]}
+  - {name: turns, gpu: {model: L4, perNode: 2}, hosts: [d], nodes: {count: 1}, sharing: {timeSlicing: {replicas: 4, rename: true}}}
+  - {name: slices, gpu: {model: A30, perNode: 1}, hosts: [e], nodes: {count: 1}, sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}}
+"#;
+
+const CLAIMED: &str = "
+nodePools:
+  - {name: claimed, gpu: {model: H100, perNode: 8}, hosts: [b], nodes: {count: 1}, stack: {allocation: dra}}
+";
+
+fn plan(rest: &str) -> ApiServer {
+    let text = format!(
+        "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.35\"}}\n\
+         cloud: {{onPrem: {{context: demo}}}}\nstack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
+         {rest}\n"
+    );
+    plan_of(&text)
+}
+
+fn plan_of(text: &str) -> ApiServer {
+    let mut outcome = compile_text(text);
+    let said = outcome.text();
+    let compilation = outcome.compilations.pop().unwrap();
+    let plan = compilation.plan.unwrap_or_else(|| panic!("{said}"));
+    ApiServer::with(&plan)
+}
+
+fn enforced() -> ApiServer {
+    plan(&format!("{POOLS}\nadmission: {{guard: enforce}}"))
+}
+
+/// A pod from the YAML of its spec.
+fn pod(spec: &str) -> Value {
+    let spec: Value = serde_yaml::from_str(spec).unwrap();
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec})
+}
+
+const TOLERATED: &str =
+    "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]";
+
+/// A pod with one container that asks for this, tolerates GPU nodes, and has the rest.
+fn asking(limits: &str, rest: &str) -> Value {
+    pod(&format!(
+        "{{containers: [{{name: a, image: b, resources: {{limits: {{{limits}}}}}}}], {rest}}}"
+    ))
+}
+
+/// One that is wrong, the words that say why, and it mended.
+#[track_caller]
+fn mended(plan: &ApiServer, bad: &Value, words: &str, refused: bool, good: &Value) {
+    let said = plan.made(bad, SANDBOX);
+    match (said.as_slice(), refused) {
+        ([Said::Refused(message)], true) | ([Said::Warned(message)], false) => {
+            assert!(message.contains(words), "{message}");
+        }
+        _ => panic!("{said:?} of {bad:#}"),
+    }
+    assert_eq!(plan.made(good, SANDBOX), [], "{good:#}");
+}
+
+#[test]
+fn names_that_no_pool_offers() {
+    let plan = enforced();
+    let good = asking("nvidia.com/gpu: '1'", TOLERATED);
+    for (bad, words) in [
+        (
+            "nvidia.com/gpu.type: '1'",
+            "asks for nvidia.com/gpu.type, which no pool offers; the pools offer nvidia.com/gpu, nvidia.com/gpu.shared \
+             and nvidia.com/mig-1g.6gb; nvidia.com/gpu.* are labels of nodes",
+        ),
+        (
+            "nvidia.com/GPU: '1'",
+            "asks for nvidia.com/GPU, which no pool offers",
+        ),
+        (
+            "nvidia.com/mig-1g.5gb: '1'",
+            "asks for nvidia.com/mig-1g.5gb, which",
+        ),
+        (
+            "alpha.kubernetes.io/nvidia-gpu: '1'",
+            "asks for alpha.kubernetes.io",
+        ),
+        (
+            "deviceclass.resource.kubernetes.io/x.gpuc.dev: '1'",
+            "x.gpuc.dev, which",
+        ),
+    ] {
+        mended(&plan, &asking(bad, TOLERATED), words, true, &good);
+    }
+    // What is nobody's business here.
+    for other in [
+        "amd.com/gpu: '1'",
+        "example.com/gpu: '1'",
+        "cpu: 500m",
+        "nvidia.com/hostdev: '1'",
+        "nvidia.com/mig-1g.5gb: '0'",
+    ] {
+        assert_eq!(plan.made(&asking(other, ""), SANDBOX), [], "{other}");
+    }
+    let by_request = pod(
+        "{containers: [{name: a, resources: {requests: {cpu: '1'}}}], \
+         initContainers: [{name: b, resources: {requests: {nvidia.com/gpus: '1'}}}]}",
+    );
+    assert!(matches!(
+        plan.made(&by_request, SANDBOX)[..],
+        [Said::Refused(_)]
+    ));
+}
+
+#[test]
+fn where_gpus_are_claimed_nothing_offers_them() {
+    let old = plan(&format!("{CLAIMED}\nadmission: {{guard: enforce}}"));
+    let said = old.made(&asking("nvidia.com/gpu: '1'", ""), SANDBOX);
+    let [Said::Refused(message)] = &said[..] else {
+        panic!("{said:?}");
+    };
+    assert!(
+        message.contains("make a claim: the DeviceClasses are claimed."),
+        "{message}"
+    );
+    let text = format!(
+        "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.36\"}}\n\
+         cloud: {{onPrem: {{context: demo}}}}\n{CLAIMED}\nadmission: {{guard: enforce}}\n"
+    );
+    // From then on Kubernetes makes the claim.
+    let new = plan_of(&text);
+    assert_eq!(new.made(&asking("nvidia.com/gpu: '1'", ""), SANDBOX), []);
+}
+
+#[test]
+fn more_than_a_node_has() {
+    let plan = enforced();
+    let words = "asks for more nvidia.com/gpu than a node of any pool has: a node of pool train has 8 and a node of \
+                 pool spot has 2; ask for less";
+    let good = asking("nvidia.com/gpu: 8", TOLERATED);
+    for count in ["9", "'9'", "1k", "'12345678901234567890'"] {
+        let bad = asking(&format!("nvidia.com/gpu: {count}"), TOLERATED);
+        mended(&plan, &bad, words, true, &good);
+    }
+    let two = |first: u32, second: u32, list: &str| {
+        pod(&format!(
+            "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '{first}'}}}}}}], \
+             {list}: [{{name: b, resources: {{limits: {{nvidia.com/gpu: '{second}'}}}}}}], {TOLERATED}}}"
+        ))
+    };
+    assert_eq!(plan.made(&two(8, 8, "initContainers"), SANDBOX), []);
+    mended(&plan, &two(1, 9, "initContainers"), words, true, &good);
+    let both = pod(&format!(
+        "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '5'}}}}}}, \
+         {{name: b, resources: {{limits: {{nvidia.com/gpu: '4'}}}}}}], {TOLERATED}}}"
+    ));
+    mended(&plan, &both, words, true, &good);
+}
+
+#[test]
+fn several_parts_of_a_gpu() {
+    let plan = enforced();
+    mended(
+        &plan,
+        &asking("nvidia.com/gpu.shared: '2'", ""),
+        "asks for several nvidia.com/gpu.shared, which are parts of a GPU: several give no more than one; ask for one",
+        true,
+        &asking("nvidia.com/gpu.shared: '1'", ""),
+    );
+    mended(
+        &plan,
+        &asking("nvidia.com/mig-1g.6gb: '2'", ""),
+        "a program sees one slice",
+        false,
+        &asking("nvidia.com/mig-1g.6gb: '1'", ""),
+    );
+    // The same name is whole GPUs of another pool.
+    let both = self::plan(
+        "nodePools:\n  - {name: a, gpu: {model: L4, perNode: 4}, hosts: [a], nodes: {count: 1}}\n  \
+         - {name: b, gpu: {model: L4, perNode: 4}, hosts: [b], nodes: {count: 1}, sharing: {mps: {replicas: 4}}}\n\
+         admission: {guard: enforce}",
+    );
+    mended(
+        &both,
+        &asking("nvidia.com/gpu: '5'", ""),
+        "pool b has 16 parts of GPUs, one for a container",
+        true,
+        &asking("nvidia.com/gpu: '4'", ""),
+    );
+}
+
+#[test]
+fn taints_of_every_pool_that_could_do() {
+    let plan = enforced();
+    let bad = asking(
+        "nvidia.com/gpu: '1'",
+        "tolerations: [{key: spot, value: 'no'}]",
+    );
+    let words = "asks for nvidia.com/gpu and tolerates the taints of no pool that offers it; add to tolerations: \
+                 {key: nvidia.com/gpu, operator: Equal, value: \"present\", effect: NoSchedule} for pool train, or \
+                 {key: spot, operator: Equal, value: \"yes\", effect: NoExecute} for pool spot";
+    for good in [
+        TOLERATED,
+        "tolerations: [{key: nvidia.com/gpu, operator: Exists}]",
+        "tolerations: [{key: nvidia.com/gpu, value: present}]",
+        "tolerations: [{operator: Exists}]",
+        "tolerations: [{key: spot, operator: Equal, value: 'yes', effect: NoExecute}]",
+    ] {
+        let good = asking("nvidia.com/gpu: '1'", good);
+        mended(&plan, &bad, words, true, &good);
+    }
+    for bad in [
+        "tolerations: [{key: nvidia.com/gpu, value: other}]",
+        "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoExecute}]",
+        "tolerations: [{key: nvidia.com, operator: Exists}]",
+    ] {
+        let bad = asking("nvidia.com/gpu: '1'", bad);
+        let good = asking("nvidia.com/gpu.shared: '1'", "");
+        mended(&plan, &bad, words, true, &good);
+    }
+}
+
+#[test]
+fn whoever_adds_tolerations_is_known() {
+    let queued = plan(&format!(
+        "{POOLS}\nqueueing: kueue\nteams: [{{name: a, quota: {{gpus: [{{pool: train, guaranteed: 8}}]}}}}]\n\
+         admission: {{guard: enforce}}"
+    ));
+    let team: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "a")]);
+    let bare = asking("nvidia.com/gpu: '1'", "");
+    assert_eq!(queued.made(&bare, team), [], "Kueue does");
+    // GKE's own taint, which its API server lets everybody through who asks for GPUs.
+    let gke = |more: &str| {
+        plan_of(&format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
+             kubernetes: {{version: \"1.34\"}}\n\
+             cloud: {{gcp: {{project: acme-ml, location: us-central1-a, cluster: {{existing: {{}}}}}}}}\n\
+             stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
+             nodePools: [{{name: gpu, machine: g2-standard-8, nodes: {{count: 1}}{more}}}]\n\
+             admission: {{guard: enforce}}\n"
+        ))
+    };
+    assert_eq!(gke("").made(&bare, SANDBOX), []);
+    let own = gke(", dedicatedTo: research");
+    let said = own.made(&bare, SANDBOX);
+    let [Said::Refused(message)] = &said[..] else {
+        panic!("{said:?}");
+    };
+    let wanted = "{key: gpuc.dev/dedicated-to, operator: Equal, value: \"research\", effect: NoSchedule} for pool gpu";
+    assert!(message.ends_with(wanted), "{message}");
+}
+
+#[test]
+fn gpus_that_nobody_asked_for() {
+    let plan = enforced();
+    let good = asking("nvidia.com/gpu: '1'", TOLERATED);
+    let idle = asking("cpu: '1'", TOLERATED);
+    mended(
+        &plan,
+        &idle,
+        "asks for no GPU and tolerates nvidia.com/gpu, the taint of GPU nodes",
+        false,
+        &good,
+    );
+    for fine in [
+        "tolerations: [{operator: Exists}]",
+        "tolerations: [{key: system, operator: Exists}]",
+        "nodeSelector: {gpuc.dev/pool: train}, tolerations: [{key: nvidia.com/gpu, operator: Exists}]",
+        "affinity: {nodeAffinity: {}}, tolerations: [{key: spot, operator: Exists}]",
+        "resourceClaims: [{name: a}], tolerations: [{key: spot, operator: Exists}]",
+    ] {
+        mended(
+            &plan,
+            &idle,
+            "asks for no GPU",
+            false,
+            &asking("cpu: '1'", fine),
+        );
+    }
+    let env = |value: &str| {
+        pod(&format!(
+            "{{containers: [{{name: a, env: [{{name: OTHER}}, {{name: NVIDIA_VISIBLE_DEVICES, value: '{value}'}}]}}]}}"
+        ))
+    };
+    mended(
+        &plan,
+        &env("all"),
+        "would see GPUs of other pods",
+        false,
+        &env("void"),
+    );
+    mended(
+        &plan,
+        &env("0"),
+        "sets NVIDIA_VISIBLE_DEVICES",
+        false,
+        &env(""),
+    );
+    let class = "runtimeClassName: nvidia";
+    mended(
+        &plan,
+        &asking("cpu: '1'", class),
+        "or remove runtimeClassName",
+        false,
+        &asking("nvidia.com/gpu.shared: '1'", class),
+    );
+    let volume = |path: &str| {
+        format!("volumes: [{{name: a, emptyDir: {{}}}}, {{name: b, hostPath: {{path: {path}}}}}]")
+    };
+    mended(
+        &plan,
+        &asking("cpu: '1'", &volume("/dev/nvidia0")),
+        "mounts /dev/nvidia* of the host",
+        false,
+        &asking("cpu: '1'", &volume("/dev/shm")),
+    );
+}
+
+/// What makes pods, with its pods' spec where it has it.
+fn makers(pod: &Value) -> Vec<Value> {
+    let object = |api: &str, kind: &str, spec: Value| json!({"apiVersion": api, "kind": kind, "metadata": {"name": "a"}, "spec": spec});
+    let template = json!({"template": {"spec": pod["spec"]}});
+    vec![
+        object("apps/v1", "Deployment", template.clone()),
+        object("apps/v1", "ReplicaSet", template.clone()),
+        object("apps/v1", "StatefulSet", template.clone()),
+        object("apps/v1", "DaemonSet", template.clone()),
+        object("batch/v1", "Job", template.clone()),
+        object(
+            "batch/v1",
+            "CronJob",
+            json!({"jobTemplate": {"spec": template}}),
+        ),
+    ]
+}
+
+#[test]
+fn whatever_makes_pods_is_looked_at_when_its_pods_change() {
+    let plan = enforced();
+    let (bad, good) = (
+        asking("nvidia.com/gpu.type: '1'", ""),
+        asking("cpu: '1'", ""),
+    );
+    for (bad, good) in makers(&bad).into_iter().zip(makers(&good)) {
+        let refused = |said: &[Said]| matches!(said, [Said::Refused(_)]);
+        assert!(refused(&plan.made(&bad, SANDBOX)), "{bad:#}");
+        assert!(refused(&plan.changed(&good, &bad, SANDBOX)), "{bad:#}");
+        assert_eq!(plan.made(&good, SANDBOX), []);
+        assert_eq!(plan.changed(&bad, &good, SANDBOX), []);
+        let mut scaled = bad.clone();
+        scaled["spec"]["replicas"] = json!(3);
+        scaled["metadata"]["annotations"] = json!({"revision": "2"});
+        assert_eq!(plan.changed(&bad, &scaled, SANDBOX), [], "{bad:#}");
+    }
+    assert_eq!(
+        plan.changed(&good, &bad, SANDBOX),
+        [],
+        "a pod's containers ask for what they asked for"
+    );
+}
+
+#[test]
+fn daemons_may_see_every_node() {
+    let plan = enforced();
+    let spec = "{containers: [{name: a, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}], runtimeClassName: nvidia, \
+                tolerations: [{key: nvidia.com/gpu, operator: Exists}], volumes: [{name: a, hostPath: {path: /dev/nvidia0}}]}";
+    let mut pod = pod(spec);
+    assert_eq!(
+        plan.made(&pod, SANDBOX).len(),
+        3,
+        "the runtime class is said with the variable"
+    );
+    assert_eq!(plan.made(&makers(&pod)[3], SANDBOX), []);
+    pod["metadata"]["ownerReferences"] = json!([{"kind": "DaemonSet", "name": "a"}]);
+    assert_eq!(plan.made(&pod, SANDBOX), []);
+}
+
+#[test]
+fn what_the_guard_looks_at_and_what_it_does() {
+    let bad = asking("nvidia.com/gpu.type: '1'", "");
+    let warned = plan(&format!("{POOLS}\nadmission: {{exempt: [tools]}}"));
+    assert!(
+        matches!(warned.made(&bad, SANDBOX)[..], [Said::Warned(_)]),
+        "it warns unless told otherwise"
+    );
+    assert_eq!(warned.made(&bad, ("tools", &[])), []);
+    let own = [
+        "kube-system",
+        "kube-public",
+        "gpuc-system",
+        "gpu-operator",
+        "nvidia-device-plugin",
+    ];
+    for own in own {
+        assert_eq!(warned.made(&bad, (own, &[])), [], "{own}");
+    }
+    let teams = plan(&format!(
+        "{POOLS}\nteams: [{{name: a, namespaces: [a, b]}}]\nadmission: {{guard: enforce, exempt: [b]}}"
+    ));
+    let team: &[_] = &[("gpuc.dev/team", "a")];
+    assert!(matches!(
+        teams.made(&bad, ("a", team))[..],
+        [Said::Refused(_)]
+    ));
+    assert_eq!(teams.made(&bad, ("b", team)), []);
+    assert_eq!(teams.made(&bad, SANDBOX), []);
+    let none = plan(POOLS);
+    assert_eq!(none.made(&bad, SANDBOX), []);
+}
+
+/// Every object of a tree, as if it were put where the guard looks, if it looks at that namespace at all.
+#[test]
+fn nothing_that_gpuc_makes_is_refused_or_warned_about() {
+    let mut guarded = 0;
+    for case in cases() {
+        let plan = case.plan();
+        let mut objects = plan.objects.iter();
+        guarded += usize::from(objects.any(|it| it.component == "admission"));
+        let server = ApiServer::with(plan);
+        for object in &plan.objects {
+            let Some(namespace) = object.identity.namespace.as_deref() else {
+                continue;
+            };
+            let value = serde_json::to_value(&object.node).unwrap();
+            let of_team = value["metadata"]["labels"]["gpuc.dev/team"].as_str();
+            let labels: Vec<_> = of_team
+                .map(|team| ("gpuc.dev/team", team))
+                .into_iter()
+                .collect();
+            assert_eq!(
+                server.made(&value, (namespace, &labels)),
+                [],
+                "{}: {:?}",
+                case.name,
+                object.identity
+            );
+        }
+    }
+    assert!(guarded > 1, "{guarded} clusters have a guard");
+}

@@ -1,0 +1,74 @@
+//! The guard refuses no pod that a scheduler finds a node for.
+
+use std::cell::Cell;
+
+use gpuc::node::Node;
+use gpuc::placement::{Answer, Demand, places};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+
+use super::drawn::{admitted, cluster, pod};
+use super::{count, oracle, resolved};
+use crate::admission::api_server::{ApiServer, Said};
+use crate::support::compile_text;
+
+#[test]
+fn the_guard_refuses_no_pod_that_could_run() {
+    let config = Config {
+        cases: 12,
+        max_shrink_iters: 60,
+        max_global_rejects: 4000,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let (run, stopped, missed) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let pods = prop::collection::vec(pod(), 24);
+    let result = TestRunner::new(config).run(&(cluster(), pods), |(drawn, pods)| {
+        let text = format!("{}admission: {{guard: enforce}}\n", drawn.text());
+        let outcome = compile_text(&text);
+        let plan = outcome.compilations.first().and_then(|it| it.plan.as_ref());
+        let Some(plan) = plan else {
+            return Err(TestCaseError::reject("refused"));
+        };
+        let server = ApiServer::with(plan);
+        let cluster = resolved(&text).unwrap();
+        for spec in &pods {
+            let object = json!({
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec,
+            });
+            let said = server.made(&object, ("sandbox", &[]));
+            let refused = said.iter().filter_map(|it| match it {
+                Said::Refused(message) => Some(message),
+                Said::Warned(_) => None,
+            });
+            let refused: Vec<_> = refused.collect();
+            let runnable = admitted(spec, drawn.is_gcp);
+            let mut nodes = drawn.pools.iter().flat_map(|pool| drawn.nodes(pool));
+            let fits = nodes.any(|node| oracle::fits(&runnable, &node));
+            // A scheduler gives several shares to one container, which is not what it wants.
+            let by_shares = |message: &&&String| message.contains("parts of");
+            let is_refused = refused.len() > refused.iter().filter(by_shares).count();
+            prop_assert!(!(fits && is_refused), "{said:?}\n{object:#}\n{text}");
+            // What a pull request is told is of the same mind, shares and all.
+            let demand = Demand::of_pod(&Node::from_json(spec.clone()));
+            let verdicts = places(&demand, &cluster);
+            let of_gpus = verdicts.iter().filter(|it| it.pool.has_gpus());
+            let held = of_gpus.filter(|it| it.answer() != Answer::No).count();
+            prop_assert!(
+                refused.is_empty() || held == 0,
+                "{said:?}\n{object:#}\n{text}"
+            );
+            count(match (fits, is_refused) {
+                (true, _) => &run,
+                (_, true) => &stopped,
+                _ => &missed,
+            });
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    // Others of those that cannot run choose nodes that there are not, or ask for too much memory.
+    let counts = [&run, &stopped, &missed].map(Cell::get);
+    assert!(counts.iter().all(|count| *count > 5), "{counts:?}");
+}
