@@ -248,6 +248,7 @@ struct Placed {
 }
 
 /// Everything of a plan that makes pods for nodes.
+#[expect(clippy::too_many_lines, reason = "a table, one chart after another")]
 fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
     let mut all = Vec::new();
     let mut place = |what: String, pools: BTreeSet<String>, tolerations: &Value| {

@@ -96,7 +96,10 @@ fn prometheus_alone_may_ask_the_exporters() {
                 Some(it) => serde_json::json!({
                     "matchLabels": {"kubernetes.io/metadata.name": it.namespace}
                 }),
-                None => serde_json::json!({}),
+                // Nobody in a team's namespace passes for Prometheus by a label.
+                None => serde_json::json!({
+                    "matchExpressions": [{"key": "gpuc.dev/team", "operator": "DoesNotExist"}]
+                }),
             };
             assert_eq!(from[0]["namespaceSelector"], wanted, "{}", case.name);
             reached.insert((namespace, ours.is_some()));

@@ -78,3 +78,34 @@ fn a_starter_that_is_filled_in_compiles_without_a_word() {
         assert!(outcome.findings.is_empty(), "{name}:\n{}", outcome.text());
     }
 }
+
+/// The lines of a starter that are examples, without what makes them comments.
+fn uncommented(text: &str) -> String {
+    let (head, examples) = text
+        .split_once("# What else a file can say")
+        .expect("examples");
+    let (_, examples) = examples.split_once('\n').expect("lines");
+    let lines = examples.lines().map(|line| {
+        line.strip_prefix("# ")
+            .unwrap_or_else(|| panic!("{line} is no example"))
+    });
+    head.to_owned() + &lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+#[test]
+fn the_examples_of_a_starter_compile() {
+    for (name, text) in starters() {
+        let text = uncommented(&filled_in(&text.replace("CLUSTER_NAME", "my-cluster")));
+        for key in ["teams", "queueing", "workloads"] {
+            assert!(text.contains(&format!("\n{key}:")), "{name} shows no {key}");
+        }
+        let outcome = compile_text(&text);
+        assert!(outcome.findings.is_empty(), "{name}:\n{}", outcome.text());
+        let files = outcome.files();
+        let mut paths = files.keys();
+        assert!(
+            paths.any(|path| path.contains("cuda-test")),
+            "{name} makes no test"
+        );
+    }
+}

@@ -23,7 +23,7 @@ fn pools(spec: &Value) -> Vec<String> {
     let terms = terms.as_array().cloned().unwrap_or_default();
     let expressions = terms
         .iter()
-        .flat_map(|term| term["matchExpressions"].as_array());
+        .filter_map(|term| term["matchExpressions"].as_array());
     let of_pools = expressions
         .flatten()
         .filter(|it| it["key"] == "gpuc.dev/pool");

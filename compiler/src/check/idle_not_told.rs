@@ -4,7 +4,7 @@ use gpuc_schema::config::Exporter;
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
+use crate::model::{Cluster, Sharing};
 
 /// Idle slices are to be told of by what does not know how busy they are.
 pub(super) static RULE: Rule = Rule {
@@ -80,7 +80,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     for (pool, _) in cluster.gpu_pools() {
-        if !pool.sharing.get().is_some_and(|it| it.cuts_every_gpu()) {
+        if !pool.sharing.get().is_some_and(Sharing::cuts_every_gpu) {
             continue;
         }
         let message = format!("pool `{}` has no alert `GpuIdle`", pool.name);

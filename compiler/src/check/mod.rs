@@ -20,6 +20,7 @@ mod capacity_unavailable;
 mod cluster_name_invalid;
 mod dashboards_without_grafana;
 mod digest_malformed;
+mod disk_size_impossible;
 mod dra_beside_device_plugin;
 mod dra_driver_roots_differ;
 mod dra_kubernetes_too_old;
@@ -54,6 +55,7 @@ mod hosts_without_need;
 mod idle_not_told;
 mod image_invalid;
 mod imex_unavailable;
+mod isolation_unseen;
 mod label_invalid;
 mod label_reserved;
 mod local_disks_unavailable;
@@ -107,6 +109,7 @@ mod quota_counts_together;
 mod quota_limit_unreachable;
 mod quota_over_namespaces;
 mod quota_overcommitted;
+mod quota_pool_dedicated;
 mod quota_pools_alike;
 mod rdma_unavailable;
 mod region_unknown;
@@ -265,6 +268,7 @@ pub static RULES: &[&Rule] = &[
     &rdma_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
+    &disk_size_impossible::RULE,
     &storage_bucket_unavailable::RULE,
     &storage_bucket_name::RULE,
     &notebook_pool_missing::RULE,
@@ -288,6 +292,8 @@ pub static RULES: &[&Rule] = &[
     &guarantee_unkept::RULE,
     &overcommit_unused::RULE,
     &team_without_quota::RULE,
+    &isolation_unseen::RULE,
+    &quota_pool_dedicated::RULE,
     &queue_without_teams::RULE,
     &queue_setting_unused::RULE,
     &queue_quota_uneven::RULE,

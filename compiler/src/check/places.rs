@@ -51,19 +51,6 @@ pub(super) fn notebooks_on_pools(
         })
 }
 
-/// The pools that have something of what a ResourceQuota calls so.
-pub(super) fn offering<'c>(
-    cluster: &'c Cluster,
-    quota_name: &'c str,
-) -> impl Iterator<Item = &'c Pool> {
-    cluster.pools.iter().filter(move |pool| {
-        let mut offers = pool.offers.get().into_iter().flatten();
-        let counted = quota_name.strip_prefix("requests.");
-        offers.any(|offer| counted == Some(offer.resource.as_str()))
-            || pool.classes.iter().any(|class| class.quota() == quota_name)
-    })
-}
-
 /// What the user wrote into the values of a chart.
 pub(super) fn chart_values<'c>(cluster: &'c Cluster, chart: &str) -> Option<&'c Fragment> {
     let settings = cluster.written.charts.get(chart)?;

@@ -73,7 +73,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for (index, class) in classes.iter().enumerate() {
         let name = &class.name;
         let first = classes[..index].iter().find(|it| it.name == *name);
-        let problem = if !is_dns_subdomain(name) {
+        let problem = if name.is_empty() {
+            Some(("a class has no name".to_owned(), Span::NONE))
+        } else if !is_dns_subdomain(name) {
             Some((format!("no class can be called `{name}`"), Span::NONE))
         } else if name.starts_with("system-") {
             let message = format!("`{name}` would be one of Kubernetes' own classes");
@@ -85,8 +87,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if let Some((message, first)) = problem {
             let draft = report.draft(&RULE.code, name.span, message);
             let draft = draft.label(first, "the first one");
-            let help =
-                "choose another name: lower-case letters, digits, `-` and `.`, not `system-` first";
+            let help = "choose another name: lower-case letters, digits, `-` and `.`, with a letter or a digit first and last, not \
+                 `system-` first";
             draft.help(help).emit();
         }
         let class = &class.value;

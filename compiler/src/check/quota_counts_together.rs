@@ -77,7 +77,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let grants: Vec<_> = team.grants().collect();
         for (index, grant) in grants.iter().enumerate() {
             let same = |it: &&&Grant| {
-                (it.namespace, &it.quota_name) == (grant.namespace, &grant.quota_name)
+                it.namespace == grant.namespace && cluster.are_counted_together(it, grant)
             };
             let alike: Vec<_> = grants.iter().filter(same).copied().collect();
             let is_first = !grants[..index].iter().any(|it| same(&it));
@@ -101,7 +101,7 @@ fn say(cluster: &Cluster, team: &Team, alike: &[&Grant], report: &mut Report) {
     let mut draft = report.draft(&RULE.code, alike[0].span, message);
     for grant in alike {
         let pool = &cluster.pools[grant.pool];
-        draft = draft.label(pool.name.span, format!("offers `{resource}`"));
+        draft = draft.label(pool.name.span, format!("offers `{}`", grant.resource));
     }
     let help = "allow it if that is well, else let `queueing: kueue` count, or give one a name of its own by `sharing`";
     draft.help(help).emit();

@@ -1,7 +1,6 @@
 //! A quota cannot tell a pool from another one.
 
 use super::Rule;
-use super::places::offering;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Grant, Team};
 
@@ -20,7 +19,8 @@ no queue tells pools apart.
 ### Why it matters
 
 A `ResourceQuota` counts names such as `nvidia.com/gpu`, wherever the pod runs. GPUs of the pool that
-the team was not given count as well, and so it may use these instead.
+the team was not given count as well, and so it may use these instead. Where pods claim GPUs, a class
+looks at the card alone: the class of one pool takes GPUs of another pool with the same card.
 
 ### What to do
 
@@ -80,11 +80,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
         .iter()
         .filter(|it| !it.grants.iter().any(crate::model::Known::is_hole))
     {
-        let mut said: Vec<(Option<usize>, &str)> = Vec::new();
+        let mut said: Vec<&Grant> = Vec::new();
         for grant in team.grants() {
-            let key = (grant.namespace, grant.quota_name.as_str());
-            if !said.contains(&key) {
-                said.push(key);
+            let is_said = said.iter().any(|it| {
+                it.namespace == grant.namespace && cluster.are_counted_together(it, grant)
+            });
+            if !is_said {
+                said.push(grant);
                 look(cluster, team, grant, report);
             }
         }
@@ -95,15 +97,18 @@ fn look(cluster: &Cluster, team: &Team, grant: &Grant, report: &mut Report) {
     let has = |pool: usize| {
         let mut own = team.grants();
         own.any(|it| {
-            (it.pool, it.namespace, &it.quota_name) == (pool, grant.namespace, &grant.quota_name)
+            (it.pool, it.namespace) == (pool, grant.namespace)
+                && cluster.are_counted_together(it, grant)
         })
     };
-    let others = offering(cluster, &grant.quota_name);
+    let others = cluster.pools.iter();
+    let others = others.filter(|pool| cluster.is_counted_with(grant, pool));
     let others: Vec<_> = others.filter(|pool| !has(pool.index)).collect();
     let Some(first) = others.first() else {
         return;
     };
     let pool = &cluster.pools[grant.pool];
+    let is_claimed = !pool.classes.is_empty();
     let message = format!(
         "a quota of `{}` counts the GPUs of pool `{}` as well",
         grant.resource, first.name
@@ -111,11 +116,20 @@ fn look(cluster: &Cluster, team: &Team, grant: &Grant, report: &mut Report) {
     let mut draft = report.draft(&RULE.code, grant.span, message);
     draft = draft.label(pool.name.span, format!("offers `{}`", grant.resource));
     for other in &others {
-        draft = draft.label(other.name.span, format!("offers `{}` too", grant.resource));
+        let text = if is_claimed {
+            format!("a claim of `{}` may get these", grant.resource)
+        } else {
+            format!("offers `{}` too", grant.resource)
+        };
+        draft = draft.label(other.name.span, text);
     }
+    let otherwise = if is_claimed {
+        "write `allocation: devicePlugin` and let `queueing: kueue` count"
+    } else {
+        "let `queueing: kueue` count, or give one a name of its own by `sharing`"
+    };
     let help = format!(
-        "add an entry for `{}` if the team may use it, else let `queueing: kueue` count, or give one a name of its own \
-         by `sharing`",
+        "add an entry for `{}` if the team may use it, else {otherwise}",
         first.name
     );
     draft.help(help).emit();
@@ -161,6 +175,26 @@ mod tests {
                 "a quota of `nvidia.com/gpu` counts the GPUs of pool `train` as well",
             ],
         );
+        let alike = |teams: &str| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                stack: {{allocation: dra, driver: preinstalled}}
+                nodePools:
+                  - {{name: one, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
+                  - {{name: two, gpu: {{model: A30, perNode: 2}}, hosts: [b], nodes: {{count: 1}}}}
+                  - {{name: other, gpu: {{model: L4, perNode: 2}}, hosts: [c], nodes: {{count: 1}}}}
+                teams: [{{name: a, quota: {{gpus: {teams}}}}}]
+                "
+            );
+            messages(&yaml, "GPUC2160")
+        };
+        assert_eq!(
+            alike("[{pool: one, guaranteed: 1}]"),
+            ["a quota of `one.gpuc.dev` counts the GPUs of pool `two` as well"]
+        );
+        assert!(alike("[{pool: one, guaranteed: 1}, {pool: two, guaranteed: 1}]").is_empty());
+        assert!(alike("[{pool: other, guaranteed: 1}]").is_empty());
         check(
             "teams: [{name: a, namespaces: [b, c], namespaceQuotas: [{namespace: b, quota: {gpus: [{pool: train, guaranteed: 1}]}}, {namespace: c, quota: {gpus: [{pool: infer, guaranteed: 1}]}}]}]",
             &[

@@ -73,6 +73,10 @@ pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(is_dns_word)
 }
 
+/// How to write one lower-case label of a DNS name.
+pub(super) const LABEL_HELP: &str =
+    "write at most 63 lower-case letters, digits and `-`, with a letter or a digit first and last";
+
 /// Whether this is one lower-case label of a DNS name, of at most 63 characters (RFC 1123).
 pub(super) fn is_dns_label(name: &str) -> bool {
     name.len() <= 63 && is_dns_word(name)

@@ -66,9 +66,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let whole = team.written.quota.iter().map(|it| &it.value);
         let parts = team.written.namespace_quotas.iter().map(|it| &it.quota);
         for quota in whole.chain(parts) {
-            amount("CPU cores", quota.cpu.as_ref(), report);
-            amount("memory", quota.memory.as_ref(), report);
-            amount("storage", quota.storage.as_ref(), report);
+            let written = [&quota.cpu, &quota.memory, &quota.storage];
+            for (what, written) in ["CPU cores", "memory", "storage"].into_iter().zip(written) {
+                // None of it is a quota too.
+                let some = written.as_ref().filter(|it| it.thousandths() != Some(0));
+                amount(what, some, report);
+            }
         }
         if let Some(limits) = &team.written.limits {
             look(team, limits, report);
@@ -96,6 +99,9 @@ fn look(team: &Team, limits: &Limits, report: &mut Report) {
         } else {
             &[(0, 2)]
         };
+        if let Some(request) = all[0].as_ref().filter(|it| right && it.span.is_written()) {
+            within_quotas(team, what, request, report);
+        }
         for (less, more) in pairs.iter().filter(|_| right) {
             if let (Some(lower), Some(upper)) = (all[*less], all[*more]) {
                 order((names[*less], lower), (names[*more], upper), report);
@@ -104,20 +110,61 @@ fn look(team: &Team, limits: &Limits, report: &mut Report) {
     }
 }
 
-/// Whether an amount is one.
+/// A container that says nothing has to fit into the quota of its namespace.
+fn within_quotas(team: &Team, what: &str, request: &Spanned<Quantity>, report: &mut Report) {
+    let quotas = (0..team.namespaces.len()).filter_map(|index| team.quota_of(index));
+    let whole = team.written.quota.as_ref().map(|it| &it.value);
+    for quota in quotas.chain(whole) {
+        let most = match what {
+            "CPU cores" => &quota.cpu,
+            _ => &quota.memory,
+        };
+        let some = |it: &&Spanned<Quantity>| it.thousandths().is_some_and(|count| count > 0);
+        if let Some(most) = most.as_ref().filter(some)
+            && request.thousandths() > most.thousandths()
+        {
+            order(("defaultRequest", request), ("quota", most), report);
+            return;
+        }
+    }
+}
+
+/// Whether an amount is one. What gpuc derived of a wrong one is no finding of its own.
 fn amount(what: &str, amount: Option<&Spanned<Quantity>>, report: &mut Report) -> bool {
-    let Some(amount) = amount.filter(|it| it.thousandths().is_none_or(|count| count == 0)) else {
+    let is_cpu = what == "CPU cores";
+    let is_wrong = |it: &&Spanned<Quantity>| {
+        it.thousandths().is_none_or(|count| count == 0) || has_wrong_unit(&it.0, is_cpu)
+    };
+    let Some(amount) = amount.filter(is_wrong) else {
         return true;
     };
+    if !amount.span.is_written() {
+        return false;
+    }
     let message = format!("`{}` is no amount of {what}", amount.value.0);
     let draft = report.draft(&RULE.code, amount.span, message);
-    let examples = if what == "CPU cores" {
+    let examples = if is_cpu {
         "4, 0.5 or 500m"
     } else {
         "16Gi or 4Ti"
     };
     draft.help(format!("write {examples}")).emit();
     false
+}
+
+/// Whether the unit is one that nobody means: thousandths of a byte, cores by the 1024, less than a thousandth of a
+/// core, which Kubernetes does not tell apart.
+fn has_wrong_unit(amount: &str, is_cpu: bool) -> bool {
+    let suffix = amount.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = &amount[..amount.len() - suffix.len()];
+    let part = number.split_once('.').map_or("", |(_, part)| part);
+    let digits = part.trim_end_matches('0').len();
+    match suffix {
+        "" => is_cpu && digits > 3,
+        "m" => !is_cpu || digits > 0,
+        "n" | "u" => true,
+        _ => is_cpu && suffix.ends_with('i'),
+    }
 }
 
 fn order(
@@ -160,11 +207,36 @@ mod tests {
             &[],
         );
         check(
-            "teams: [{name: a, namespaceQuotas: [{namespace: a, quota: {cpu: 4x, memory: 0}}]}]",
+            "teams: [{name: a, namespaceQuotas: [{namespace: a, quota: {cpu: 4x, memory: -4}}]}]",
             &[
                 "`4x` is no amount of CPU cores",
-                "`0` is no amount of memory",
+                "`-4` is no amount of memory",
             ],
+        );
+        check(
+            "teams: [{name: a, quota: {cpu: 0, memory: 0, storage: 0}}, {name: b, quota: {memory: 100Mi}}]",
+            &[],
+        );
+        check(
+            "teams: [{name: a, quota: {cpu: 4Ki, memory: 100m, storage: 5u}, limits: {max: {cpu: 0, memory: 0Gi}}}]",
+            &[
+                "`4Ki` is no amount of CPU cores",
+                "`100m` is no amount of memory",
+                "`5u` is no amount of storage",
+                "`0` is no amount of CPU cores",
+                "`0Gi` is no amount of memory",
+            ],
+        );
+        check(
+            "teams: [{name: a, limits: {defaultRequest: {cpu: 0.0005}, max: {cpu: 1.5m}}}, {name: b, limits: {max: {cpu: 0.250}}}]",
+            &[
+                "`0.0005` is no amount of CPU cores",
+                "`1.5m` is no amount of CPU cores",
+            ],
+        );
+        check(
+            "teams: [{name: a, quota: {cpu: 2, memory: 1Gi}, limits: {defaultRequest: {cpu: 3, memory: 1Gi}}}]",
+            &["`defaultRequest`, 3, is more than `quota`, 2"],
         );
         check(
             "teams: [{name: a, quota: {storage: much}, limits: {defaultRequest: {cpu: 3}, default: {cpu: 2, memory: 2Gi}, max: {cpu: 4, memory: 1Gi}}}]",

@@ -67,12 +67,17 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for team in &cluster.teams {
         let members = &team.written.members;
         for (index, member) in members.iter().enumerate() {
-            look(member, &members[..index], report);
+            look(&team.namespaces[0], member, &members[..index], report);
         }
     }
 }
 
-fn look(member: &Spanned<Member>, before: &[Spanned<Member>], report: &mut Report) {
+fn look(
+    namespace: &str,
+    member: &Spanned<Member>,
+    before: &[Spanned<Member>],
+    report: &mut Report,
+) {
     let names = [&member.group, &member.user, &member.service_account];
     let written: Vec<_> = names.into_iter().flatten().collect();
     let [name] = written[..] else {
@@ -90,8 +95,8 @@ fn look(member: &Spanned<Member>, before: &[Spanned<Member>], report: &mut Repor
         return;
     };
     let same = before.iter().find(|it| {
-        (&it.group, &it.user, &it.service_account)
-            == (&member.group, &member.user, &member.service_account)
+        (&it.group, &it.user, account(it, namespace))
+            == (&member.group, &member.user, account(member, namespace))
     });
     let (message, help) = if name.trim().is_empty() {
         ("a member has no name".to_owned(), "write the name")
@@ -119,6 +124,12 @@ fn look(member: &Spanned<Member>, before: &[Spanned<Member>], report: &mut Repor
         .draft(&RULE.code, name.span, message)
         .help(help)
         .emit();
+}
+
+/// A service account's namespace and name; it is in the team's first namespace where it does not say.
+fn account<'m>(member: &'m Member, namespace: &'m str) -> Option<(&'m str, &'m str)> {
+    let name = member.service_account.as_ref()?.as_str();
+    Some(name.split_once(':').unwrap_or((namespace, name)))
 }
 
 fn is_account(name: &str) -> bool {
@@ -154,7 +165,7 @@ mod tests {
             &[],
         );
         check(
-            "teams: [{name: a, members: [{}, {group: a, user: b}, {user: ' '}, {group: 'system:masters'}, {user: 'system:serviceaccount:a:b'}, {serviceAccount: 'a/b'}, {user: c, role: view}, {user: c}]}]",
+            "teams: [{name: a, members: [{}, {group: a, user: b}, {user: ' '}, {group: 'system:masters'}, {user: 'system:serviceaccount:a:b'}, {serviceAccount: 'a/b'}, {user: c, role: view}, {user: c}, {serviceAccount: ci}, {serviceAccount: 'a:ci'}, {serviceAccount: 'b:ci'}]}]",
             &[
                 "a member is nobody",
                 "a member is several at once",
@@ -163,6 +174,7 @@ mod tests {
                 "`system:serviceaccount:a:b` is one of Kubernetes' own, not of a team",
                 "no service account is called `a/b`",
                 "`c` is a member twice",
+                "`a:ci` is a member twice",
             ],
         );
     }

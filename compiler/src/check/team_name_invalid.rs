@@ -1,7 +1,7 @@
 //! A team cannot be called so.
 
 use super::Rule;
-use super::syntax::is_dns_label;
+use super::syntax::{LABEL_HELP, is_dns_label};
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -61,9 +61,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for (index, team) in cluster.teams.iter().enumerate() {
         let name = &team.name;
         if !is_dns_label(name) {
-            let message = format!("no team can be called `{name}`");
+            let message = if name.is_empty() {
+                "a team has no name".to_owned()
+            } else {
+                format!("no team can be called `{name}`")
+            };
             let draft = report.draft(&RULE.code, name.span, message);
-            let help = "write lower-case letters, digits and `-`, at most 63 characters";
+            let help = LABEL_HELP;
             draft.help(help).emit();
         } else if let Some(other) = cluster.teams[..index].iter().find(|it| it.name == *name) {
             let message = format!("two teams are called `{name}`");
@@ -99,11 +103,12 @@ mod tests {
     fn names_are_labels_of_their_own() {
         check("teams: [{name: a-1}, {name: b}]", &[]);
         check(
-            "teams: [{name: A}, {name: b.c}, {name: d}, {name: d}]",
+            "teams: [{name: A}, {name: b.c}, {name: d}, {name: d}, {name: ''}]",
             &[
                 "no team can be called `A`",
                 "no team can be called `b.c`",
                 "two teams are called `d`",
+                "a team has no name",
             ],
         );
     }

@@ -1,7 +1,7 @@
 //! A team cannot have this namespace.
 
 use super::Rule;
-use super::syntax::is_dns_label;
+use super::syntax::{LABEL_HELP, is_dns_label};
 use crate::diag::{Code, Report, Severity};
 use crate::model::{CHART_NAMESPACES, Cluster};
 use gpuc_schema::config::Gitops;
@@ -72,9 +72,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let problem = match first {
                 _ if is_default && !is_dns_label(name) => None,
                 _ if !is_dns_label(name) => {
-                    let what = format!("no namespace can be called `{name}`");
-                    let help = "write lower-case letters, digits and `-`, at most 63 characters";
-                    Some((what, Span::NONE, help))
+                    let what = if name.is_empty() {
+                        "a namespace has no name".to_owned()
+                    } else {
+                        format!("no namespace can be called `{name}`")
+                    };
+                    Some((what, Span::NONE, LABEL_HELP))
                 }
                 Some((_, other)) if is_default && cluster.teams[*other].name == team.name => None,
                 Some((other, owner)) => {

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
+use crate::model::{Cluster, Grant, Team};
 
 /// A team may take all that others are guaranteed.
 pub(super) static RULE: Rule = Rule {
@@ -67,28 +67,23 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let promises = cluster.promises();
     for team in &cluster.teams {
-        let others = promises.iter().flat_map(|it| &it.grants);
-        let mut others =
-            others.filter(|(other, grant)| other.index != team.index && grant.guaranteed.value > 0);
-        let Some((other, grant)) = others.next() else {
-            continue;
-        };
         // A quota that counts nothing over several namespaces is a finding of its own.
-        let whole = team
-            .written
-            .quota
-            .as_ref()
-            .is_some_and(|it| !it.gpus.is_empty());
+        let whole = team.written.quota.as_ref();
+        if whole.is_some_and(|it| !it.gpus.is_empty()) {
+            continue;
+        }
         let open = (0..team.namespaces.len()).find(|index| {
-            team.quota_of(*index)
-                .is_none_or(|quota| quota.gpus.is_empty())
-                && !whole
+            let quota = team.quota_of(*index);
+            quota.is_none_or(|quota| quota.gpus.is_empty())
         });
-        if let Some(index) = open {
+        // What another namespace of the same team is guaranteed is not this one's either.
+        let mut others = promises.iter().flat_map(|it| &it.grants);
+        let other = others.find(|(_, grant)| grant.guaranteed.value > 0);
+        if let Some((index, (other, grant))) = open.zip(other) {
             let name = &team.namespaces[index];
             let message = format!(
                 "nothing limits the GPUs of `{name}`, so that it may take what `{}` is guaranteed",
-                other.name
+                holder(team, other, grant)
             );
             let draft = report.draft(&RULE.code, name.span, message);
             let draft = draft.label(grant.span, "this is guaranteed");
@@ -97,6 +92,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
             draft.help(help).emit();
         }
     }
+}
+
+/// Whose a guarantee is: another team's, or that of another namespace of the same one.
+fn holder<'t>(team: &Team, other: &'t Team, grant: &Grant) -> &'t str {
+    let own = grant.namespace.filter(|_| other.index == team.index);
+    own.map_or(other.name.as_str(), |index| {
+        other.namespaces[index].as_str()
+    })
 }
 
 #[cfg(test)]
@@ -128,6 +131,10 @@ mod tests {
         check(
             "teams: [{name: a, quota: {gpus: [{pool: turns, shares: 1}]}}, {name: b, namespaces: [b, c], namespaceQuotas: [{namespace: b, quota: {gpus: [{pool: turns, shares: 0}]}}]}]",
             &["nothing limits the GPUs of `c`, so that it may take what `a` is guaranteed"],
+        );
+        check(
+            "teams: [{name: a, namespaces: [b, c], namespaceQuotas: [{namespace: b, quota: {gpus: [{pool: turns, shares: 1}]}}]}]",
+            &["nothing limits the GPUs of `c`, so that it may take what `b` is guaranteed"],
         );
     }
 }

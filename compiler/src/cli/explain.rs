@@ -17,10 +17,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let what = args.what.trim();
     let mut codes = gpuc::codes();
     codes.push(&TREE_STALE);
-    let found = codes
-        .iter()
-        .find(|code| code.id.eq_ignore_ascii_case(what) || code.name.eq_ignore_ascii_case(what));
-    if let Some(code) = found {
+    if let Some(code) = code(what, &codes) {
         output::data(&page(code))?;
         return Ok(Exit::Fine);
     }
@@ -36,6 +33,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
         Err((part, keys)) => {
             let paths = schema::paths_ending_in(what);
             if !paths.is_empty() {
+                if let [only] = paths.as_slice() {
+                    output::say(&taken_for(what, only));
+                }
                 output::data(&key_pages(what, &paths))?;
                 return Ok(Exit::Fine);
             }
@@ -47,6 +47,25 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
         }
     }
 }
+
+/// Which key a part of a path was taken for, and the other that may have been meant.
+fn taken_for(what: &str, path: &str) -> String {
+    let top = schema::key("").map(|key| key.keys).unwrap_or_default();
+    let near = words::nearest(what, top.iter().map(|(name, _)| name.as_str()));
+    let other = near.map_or_else(String::new, |near| format!("; there is `{near}` too"));
+    format!("note: `{what}` is taken for `{path}`{other}")
+}
+
+/// The finding that is called so, by its name, its id, or the digits of its id alone.
+fn code<'c>(what: &str, codes: &[&'c Code]) -> Option<&'c Code> {
+    let same = |name: &str| name.eq_ignore_ascii_case(what);
+    let digits = |id: &str| id.strip_prefix(PREFIX).is_some_and(same);
+    let mut codes = codes.iter().copied();
+    codes.find(|code| same(code.id) || digits(code.id) || same(code.name))
+}
+
+/// What every finding's id begins with.
+const PREFIX: &str = "GPUC";
 
 /// What was meant: a key below the one that was reached, a finding, or keys anywhere, by their whole paths.
 fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {

@@ -23,7 +23,7 @@ use gpuc_schema::gpu::GpuModel;
 
 use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
-use crate::model::{KubernetesVersion, Label, Offer, Pool, PoolTaint};
+use crate::model::{Cluster, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
@@ -155,6 +155,12 @@ pub trait Cloud: Sync {
         None
     }
 
+    /// How large a boot disk of a pool's nodes may be; `None` where the cloud makes none.
+    fn boot_disk(&self, cluster: &Cluster, pool: &Pool) -> Option<DiskRange> {
+        let _ = (cluster, pool);
+        None
+    }
+
     /// What may become of the local disks of a pool's machines; the first is what does when nobody says. Nothing where
     /// they have none that is known.
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
@@ -192,6 +198,19 @@ pub trait Cloud: Sync {
 
     /// What to make.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
+}
+
+/// How large a disk may be, in GiB.
+#[derive(Clone, Copy, Debug)]
+pub struct DiskRange {
+    /// The smallest.
+    pub least: u32,
+    /// Why none is smaller, in words.
+    pub smaller: &'static str,
+    /// The largest.
+    pub most: u32,
+    /// Why none is larger, in words.
+    pub larger: &'static str,
 }
 
 /// The namespace and service account of the Cluster Autoscaler, by which a cloud gives its pods their rights.
@@ -322,6 +341,8 @@ pub struct Facts {
     pub storage: Option<&'static StorageFacts>,
     /// Whether it replaces broken nodes.
     pub repairs: Repairs,
+    /// What shows whether the network of a cluster enforces NetworkPolicies, in words.
+    pub policies_shown_by: &'static str,
 }
 
 /// Whether a cloud replaces broken nodes.

@@ -92,10 +92,13 @@ struct Told<'c> {
     argocd: &'c Argocd,
 }
 
+/// What meets for two clusters: what it is, and what each is told of.
+type Meeting<'t, 'c> = (&'t Identity, &'t Told<'c>, &'t Told<'c>);
+
 pub(super) fn check(compilations: &[Compilation], report: &mut Report) {
     // Several of one name are looked at one after the other: only the first of each cluster with another is told.
     let mut by_name: BTreeMap<&Identity, Vec<Told<'_>>> = BTreeMap::new();
-    let mut pairs: BTreeMap<(&str, &str), Vec<(&Identity, &Told<'_>, &Told<'_>)>> = BTreeMap::new();
+    let mut pairs: BTreeMap<(&str, &str), Vec<Meeting<'_, '_>>> = BTreeMap::new();
     for compilation in compilations {
         let Some((config, argocd)) = compilation.config.as_deref().and_then(argocd) else {
             continue;

@@ -279,6 +279,19 @@ pub(super) fn names(pools: &[&Pool]) -> String {
     names.join(", ")
 }
 
+/// Who keeps isolated teams apart.
+fn isolation(cluster: &Checked<'_>) -> Option<String> {
+    cluster.isolation().next()?;
+    Some(if cluster.written.cloud.creates_cluster() {
+        "Teams are isolated by NetworkPolicies, which the scripts in cloud/ have the cluster's network enforce.".to_owned()
+    } else {
+        format!(
+            "Teams are isolated by NetworkPolicies, which hold only where the cluster's network enforces them: look for {}.",
+            cluster.cloud.facts().policies_shown_by
+        )
+    })
+}
+
 /// What is to be known before the tree is applied.
 fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let by_cloud: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Cloud).collect();
@@ -334,13 +347,22 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
             names(&claimed)
         ));
         if cluster.kubernetes.sure().value >= KubernetesVersion::FIRST_WITH_BRIDGE {
-            notes.push(
+            let limited = cluster
+                .teams
+                .iter()
+                .any(|team| team.grants().next().is_some());
+            notes.push(format!(
                 "This Kubernetes makes a claim for a container that asks for nvidia.com/gpu as before: a whole GPU of \
-                 any of these pools that the pod may run on."
-                    .to_owned(),
-            );
+                 any of these pools that the pod may run on.{}",
+                if limited {
+                    " Where a team has a quota of GPUs, that claim is refused: it would be counted for no pool."
+                } else {
+                    ""
+                },
+            ));
         }
     }
+    notes.extend(isolation(cluster));
     notes.extend(operator(cluster));
     notes.extend(driver_upgrades::notes(cluster));
     notes.extend(super::storage::notes(cluster));

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use gpuc_schema::config::{Amounts, Queueing, Quota, Team as Written};
+use gpuc_schema::config::{Amounts, Queueing, Quota, Team as Written, TeamNetwork};
 use gpuc_schema::{Span, Spanned};
 
 use super::{Cluster, Known, NodeRange};
@@ -117,5 +117,13 @@ impl Cluster {
     /// Whether jobs wait in queues, which count what teams use.
     pub fn has_queues(&self) -> bool {
         self.written.queueing.value == Queueing::Kueue
+    }
+
+    /// Where teams are isolated, which takes a network that enforces policies.
+    pub fn isolation(&self) -> impl Iterator<Item = Span> {
+        let networks = self.teams.iter().map(|team| &team.written.network);
+        networks
+            .filter(|it| it.value == TeamNetwork::Isolated)
+            .map(|it| it.span)
     }
 }

@@ -33,6 +33,10 @@ pub struct Need {
 
 /// What brings the tree to the cluster.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a plan has one, and its objects lie elsewhere anyway"
+)]
 pub enum Delivery {
     /// `install.sh`, with helm and kubectl.
     Script,

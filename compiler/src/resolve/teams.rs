@@ -432,7 +432,16 @@ fn default_request(index: usize, written: &Written, defaults: &mut Defaults) -> 
             let default = it.default.as_ref().and_then(of);
             default.or_else(|| it.max.as_ref().and_then(of))
         });
-        if of(&amounts).is_some() || (!is_counted && most.is_none()) {
+        let is_limited = most.is_some();
+        let counted = quotas.iter().filter_map(|quota| match key {
+            "cpu" => quota.cpu.clone(),
+            _ => quota.memory.clone(),
+        });
+        // A quota of nothing leaves nothing to ask for.
+        let counted = counted.filter(|it| it.thousandths().is_some_and(|count| count > 0));
+        let all = most.into_iter().chain(counted);
+        let most = all.min_by_key(|it| it.thousandths());
+        if of(&amounts).is_some() || (!is_counted && !is_limited) {
             continue;
         }
         let least = Quantity(least.to_owned());

@@ -184,6 +184,11 @@ pub enum Autoscaler {
     ///
     /// A pool with a fixed number of nodes stays a node group, and one without GPUs must be there for Karpenter to run
     /// on. A node group that is there of a pool that becomes Karpenter's stays until you delete it.
+    ///
+    /// Karpenter never has more nodes of a pool than `max`, not even for a moment: while a pool is full, a node that
+    /// differs from the file is replaced only after another went. Write a `max` of one more where that must not wait.
+    /// An account that never used spot needs a role for it, once, before a pool with `capacity: {spot: {}}` gets nodes:
+    /// `aws iam create-service-linked-role --aws-service-name spot.amazonaws.com`.
     Karpenter,
     /// The cloud's own autoscaler of node pools. On GKE and AKS.
     Managed,

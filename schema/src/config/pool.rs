@@ -43,9 +43,9 @@ pub struct NodePool {
     /// The operating system.
     #[serde(default)]
     pub os: Os,
-    /// The size of the boot disk in GiB.
+    /// The size of the boot disk in GiB, as far as the cloud makes them.
     #[serde(default = "disk", rename = "diskGiB")]
-    #[schemars(range(min = 30, max = 16384))]
+    #[schemars(range(min = 1, max = 65536))]
     pub disk_gib: Spanned<u32>,
     /// What becomes of the machine's own local disks. Default: `scratch` on GKE, `none` on
     /// EKS, and on AKS what AKS chooses: a boot disk on the temporary disk where it fits.

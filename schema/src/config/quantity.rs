@@ -82,6 +82,11 @@ impl Visitor<'_> for QuantityVisitor {
         Ok(Quantity(number.to_string()))
     }
 
+    /// Less than nothing is for whoever uses it to refuse, as text is.
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Quantity, E> {
+        Ok(Quantity(number.to_string()))
+    }
+
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Quantity, E> {
         Ok(Quantity(number.to_string()))
     }

@@ -20,8 +20,8 @@ pub struct Team {
     /// Who belongs to the team.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Spanned<Member>>,
-    /// How much the team may use. Kubernetes' own quotas count one namespace: a team with several says it for each of
-    /// them, in `namespaceQuotas`.
+    /// How much the team may use. With `queueing: kueue` jobs are counted over all of the team's namespaces; else a
+    /// quota counts one namespace, and a team with several says it for each of them, in `namespaceQuotas`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<Spanned<Quota>>,
     /// How much each of the team's namespaces may use.
@@ -102,7 +102,7 @@ pub enum TeamNetwork {
     #[default]
     Open,
     /// Pods of the team's namespaces and the cluster's DNS; the monitoring may read their metrics. Network policies of
-    /// your own open more. They hold where the cluster's network plugin enforces them.
+    /// your own open more. The network of a cluster that gpuc makes enforces them; of any other, see whether it does.
     Isolated,
 }
 
@@ -110,7 +110,8 @@ pub enum TeamNetwork {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Quota {
-    /// GPUs, slices and shares. Once there is an entry, what has none may not be used; without any, nothing is limited.
+    /// GPUs, slices and shares. Once there is an entry, what has none may not be used. Without any, nothing is limited;
+    /// but with `queueing: kueue` jobs get none, because a queue gives only what it has a quota of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Spanned<GpuQuota>>,
     /// CPU cores that pods ask for.
@@ -121,7 +122,7 @@ pub struct Quota {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["4Ti"]))]
     pub memory: Option<Spanned<Quantity>>,
-    /// Pods that have not ended.
+    /// Pods that have not ended; with `queueing: kueue` those of jobs, over all namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<Spanned<u32>>,
     /// The sizes of all volumes that are claimed.
@@ -195,7 +196,8 @@ pub struct Amounts {
     pub memory: Option<Spanned<Quantity>>,
 }
 
-/// How important pods are: a `PriorityClass`.
+/// How important pods are: a `PriorityClass`. Kubernetes does not let its `value` and `preempts` change: Flux and
+/// Argo CD make the class anew then, else delete it by hand first. Pods that are there keep what they had.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Priority {

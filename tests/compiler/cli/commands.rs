@@ -125,6 +125,26 @@ fn a_code_is_found_by_its_name() {
 }
 
 #[test]
+fn a_code_is_found_by_the_digits_of_its_id() {
+    let place = Place::empty();
+    let whole = place.run(&["explain", "GPUC2047"]).ends_with(0);
+    let digits = place.run(&["explain", "2047"]).ends_with(0);
+    assert_eq!(digits.stdout, whole.stdout);
+}
+
+#[test]
+fn what_a_word_was_taken_for_is_said() {
+    let ran = Place::empty().run(&["explain", "TEAM"]).ends_with(0);
+    assert!(
+        ran.stdout.starts_with("# workloads.team\n"),
+        "{}",
+        ran.stdout
+    );
+    let note = "note: `TEAM` is taken for `workloads.team`; there is `teams` too";
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
+}
+
+#[test]
 fn a_key_is_found_by_its_last_part() {
     let place = Place::empty();
     let whole = place

@@ -58,7 +58,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "OIDC issuer" => cluster["oidcIssuerProfile"]["enabled"] = json!(false),
         "workload identity" => cluster["securityProfile"]["workloadIdentity"] = json!(null),
         "Blob Storage's driver" => {
-            cluster["storageProfile"]["blobCsiDriver"]["enabled"] = json!(false)
+            cluster["storageProfile"]["blobCsiDriver"]["enabled"] = json!(false);
         }
         "upgrades by AKS" => cluster["autoUpgradeProfile"]["upgradeChannel"] = json!("rapid"),
         "node images by AKS" => {

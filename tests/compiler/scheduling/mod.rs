@@ -133,11 +133,19 @@ fn a_verdict_is_what_a_scheduler_does() {
     };
     let seen = Seen::default();
     let pods = prop::collection::vec((pod(), 1..9u32, any::<bool>()), 40);
-    let result = TestRunner::new(config).run(&(cluster(), pods), |(cluster, pods)| {
-        agrees(&cluster, &pods, &seen)
-    });
-    result.unwrap_or_else(|error| panic!("{error}"));
-    // A test that sees one answer only says nothing.
-    let seen = [&seen.yes, &seen.no, &seen.perhaps, &seen.crowded].map(Cell::get);
-    assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
+    let strategy = (cluster(), pods);
+    let mut seen_often = false;
+    let counts = || [&seen.yes, &seen.no, &seen.perhaps, &seen.crowded].map(Cell::get);
+    // A test that sees one answer only says nothing. What is drawn is another thing each time: where it has little of
+    // one answer, more is drawn.
+    for _ in 0..10 {
+        let result = TestRunner::new(config.clone())
+            .run(&strategy, |(cluster, pods)| agrees(&cluster, &pods, &seen));
+        result.unwrap_or_else(|error| panic!("{error}"));
+        seen_often = counts().iter().all(|count| *count > 20);
+        if seen_often {
+            break;
+        }
+    }
+    assert!(seen_often, "{:?}", counts());
 }

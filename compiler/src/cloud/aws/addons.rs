@@ -6,18 +6,40 @@
 use std::collections::BTreeMap;
 
 use gpuc_schema::Span;
+use serde_json::json;
 
 use super::commands::{Target, aws};
 use super::{autoscaler, karpenter, section, storage};
 use crate::check::Checked;
 use crate::node::Origin;
-use crate::plan::{Command, Observe, Resource, ResourceKind};
+use crate::plan::{Change, Command, Field, FieldKind, Observe, Resource, ResourceKind, Word};
 
 /// An add-on. What becomes of its version is EKS's and the user's affair.
 pub(super) static KIND: ResourceKind = ResourceKind {
     name: "EKS add-on",
     fields: &[],
     definitions: "",
+};
+
+/// The network plugin, where gpuc has it enforce policies.
+pub(super) static NETWORK_KIND: ResourceKind = ResourceKind {
+    name: "EKS network plugin",
+    fields: &[POLICIES],
+    definitions: r#"def configured: .addon.configurationValues // "" | if . == "" then {} else fromjson end;
+"#,
+};
+
+/// The network plugin. eksctl makes every cluster with it, without its agent for network policies.
+/// Source: <https://docs.aws.amazon.com/eks/latest/eksctl/addons.html>; `enableNetworkPolicy` in
+/// <https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html>, 2026-11-22.
+const NETWORK: &str = "vpc-cni";
+
+const POLICIES: FieldKind = FieldKind {
+    name: "network policies",
+    read: r#"configured.enableNetworkPolicy // "false" | tostring"#,
+    create: Some("--configuration-values"),
+    change: Change::InPlace,
+    source: "botocore 1.43.11, eks UpdateAddon, 2026-11-22",
 };
 
 /// The agent through which pods get their IAM roles.
@@ -58,7 +80,65 @@ pub(super) fn resources(checked: Checked<'_>) -> Vec<Resource> {
     let mut wanted: Vec<_> = wanted(checked).into_iter().collect();
     wanted.sort_by_key(|(name, _)| *name != POD_IDENTITY);
     let resource = |(name, spans)| resource(name, spans, &target);
-    wanted.into_iter().map(resource).collect()
+    let enforced: Vec<_> = checked.isolation().collect();
+    let creates = checked.written.cloud.creates_cluster();
+    let network = (creates && !enforced.is_empty()).then(|| network(enforced, &target));
+    network
+        .into_iter()
+        .chain(wanted.into_iter().map(resource))
+        .collect()
+}
+
+/// The network plugin, which enforces the policies of isolated teams. What else somebody configured of it stays, and so
+/// does its role.
+fn network(spans: Vec<Span>, target: &Target) -> Resource {
+    let on = |command: &[&str]| {
+        aws(command.iter().copied(), &target.region).with([
+            "--cluster-name",
+            &target.cluster,
+            "--addon-name",
+            NETWORK,
+        ])
+    };
+    let wait = on(&["eks", "wait", "addon-active"]);
+    let configuration = json!({"enableNetworkPolicy": "true"}).to_string();
+    let create = on(&["eks", "create-addon"]).with(["--configuration-values", &configuration]);
+    let with_own = r#"configured + {enableNetworkPolicy: "true"} | tojson"#;
+    let kept = r#"["--resolve-conflicts", "PRESERVE"]
+        + (.addon.serviceAccountRoleArn | if . then ["--service-account-role-arn", .] else [] end)"#;
+    let update = on(&["eks", "update-addon"])
+        .with(["--configuration-values"])
+        .with_word(Word::Observed(with_own.to_owned()))
+        .with_word(Word::ObservedWords(kept.to_owned()));
+    let origin = Origin::rule(spans, "policies of isolated teams have to be enforced");
+    Resource {
+        kind: &NETWORK_KIND,
+        name: NETWORK.to_owned(),
+        script: "addons".to_owned(),
+        about: about(target),
+        observe: Observe {
+            command: on(&["eks", "describe-addon"]).with(["--output", "json"]),
+            absent: "ResourceNotFoundException",
+        },
+        create: vec![
+            create.with(["--resolve-conflicts", "OVERWRITE"]),
+            wait.clone(),
+        ],
+        comes_with: None,
+        fields: vec![Field {
+            kind: &POLICIES,
+            want: json!("true"),
+            update: vec![update, wait],
+            others: None,
+            origin: origin.clone(),
+        }],
+        delete: Vec::new(),
+        origin,
+    }
+}
+
+fn about(target: &Target) -> String {
+    format!("add-ons of EKS cluster {}", target.cluster)
 }
 
 fn resource(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
@@ -77,7 +157,7 @@ fn resource(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
         kind: &KIND,
         name: name.to_owned(),
         script: "addons".to_owned(),
-        about: format!("add-ons of EKS cluster {}", target.cluster),
+        about: about(target),
         observe: Observe {
             command: observe,
             absent: "ResourceNotFoundException",
@@ -99,7 +179,7 @@ mod tests {
 
     fn addons(made: &Provisioning) -> Vec<&str> {
         let resources = made.resources.iter();
-        let addons = resources.filter(|it| it.kind.name == "EKS add-on");
+        let addons = resources.filter(|it| it.script == "addons");
         addons.map(|it| it.name.as_str()).collect()
     }
 
@@ -120,6 +200,23 @@ mod tests {
         );
         let existing = HEAD.replace("{create: {}}", "{existing: {}}");
         assert!(addons(&provision_whole(&format!("{existing}{POOL}"))).is_empty());
+    }
+
+    #[test]
+    fn policies_of_isolated_teams_are_enforced() {
+        let isolated = format!("{POOL}\nteams: [{{name: a, network: isolated}}]");
+        let made = provision(&isolated);
+        assert_eq!(addons(&made), ["vpc-cni", "eks-pod-identity-agent"]);
+        let network = made.resources.iter().find(|it| it.name == "vpc-cni");
+        let network = network.expect("the network plugin");
+        assert_eq!(network.fields[0].want, "true");
+        assert_eq!(
+            line(&network.create[0]),
+            "aws eks create-addon --region us-east-1 --cluster-name demo --addon-name vpc-cni \
+             --configuration-values {\"enableNetworkPolicy\":\"true\"} --resolve-conflicts OVERWRITE"
+        );
+        let existing = HEAD.replace("{create: {}}", "{existing: {}}");
+        assert!(addons(&provision_whole(&format!("{existing}{isolated}"))).is_empty());
     }
 
     #[test]

@@ -31,11 +31,11 @@ use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
 use super::{
-    Cloud, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs,
-    labels_of_place,
+    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
-use crate::model::{Label, MachineType, Offer, Pool, PoolTaint};
+use crate::model::{Cluster, Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
 use crate::plan::{Object, Provisioning, ResourceKind};
 
@@ -105,12 +105,15 @@ static FACTS: Facts = Facts {
     template_resources: true,
     storage: Some(&storage::STORAGE),
     repairs: Repairs::WhenAsked,
+    // Source: docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html, 2026-11-22.
+    policies_shown_by: "`aws eks describe-addon --addon-name vpc-cni` with `enableNetworkPolicy` among its `configurationValues`, or another network plugin that does",
 };
 
 static RESOURCES: &[&ResourceKind] = &[
     &cluster::KIND,
     &pool::KIND,
     &addons::KIND,
+    &addons::NETWORK_KIND,
     &autoscaler::IDENTITY,
     &karpenter::LEFT,
     &karpenter::STACK,
@@ -259,6 +262,28 @@ impl Cloud for Eks {
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         karpenter::objects(cluster)
+    }
+
+    /// A volume may not be smaller than its image's snapshot, which has 20 GiB of Amazon Linux 2023
+    /// (awslabs/amazon-eks-ami#1581; EKS's refusal in cilium/cilium#43051, 2025-12-01). The smallest volume of gp3 has
+    /// 1 GiB (the description of `volumeSize` in aws/karpenter-provider-aws@v1.14.1's CRD, whose pattern ends at
+    /// 59000Gi), the largest 64 TiB (AWS, September 2025, from memory).
+    fn boot_disk(&self, cluster: &Cluster, pool: &Pool) -> Option<DiskRange> {
+        let (least, smaller) = match pool.os.value {
+            OsFamily::AmazonLinux2023 => (20, "the node's image alone takes 20 GiB"),
+            _ => (1, "EBS makes no smaller volume"),
+        };
+        let (most, larger) = if karpenter::makes(cluster, pool) {
+            (59_000, "Karpenter asks for no larger volume")
+        } else {
+            (65_536, "EBS makes no larger volume")
+        };
+        Some(DiskRange {
+            least,
+            smaller,
+            most,
+            larger,
+        })
     }
 
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {

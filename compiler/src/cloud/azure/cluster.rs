@@ -26,6 +26,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     fields: &[
         LOCATION,
         NETWORK,
+        POLICIES,
         PRIVATE,
         VERSION,
         TIER,
@@ -58,6 +59,16 @@ const NETWORK: FieldKind = FieldKind {
         reason: "another network plugin would reimage every node of every pool; migrate the cluster by hand",
     },
     source: UPDATE,
+};
+/// Calico, because Microsoft gives up its own engine and Cilium would be another network plugin.
+const POLICIES: FieldKind = FieldKind {
+    name: "network policies",
+    read: r#".networkProfile.networkPolicy // "none" | IN("azure", "calico", "cilium")"#,
+    create: Some("--network-policy"),
+    change: Change::Rolls {
+        reason: "AKS reimages every node of every pool to enforce network policies",
+    },
+    source: "azure-cli 2.91.0, az aks update; learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22",
 };
 const PRIVATE: FieldKind = FieldKind {
     name: "private API server",
@@ -217,6 +228,9 @@ pub(super) fn seen(cluster: &Cluster) -> Observe {
     }
 }
 
+/// What has the policies of isolated teams enforced.
+const ENFORCE: [&str; 2] = ["--network-policy", "calico"];
+
 /// No key pair is written to the user's home, and no question is asked: `az` would ask before it lets the cluster into
 /// a subnet of the user's.
 fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Command {
@@ -229,6 +243,9 @@ fn creation(cluster: &Cluster, create: &AzureCreate, command: Command) -> Comman
         .with(["--network-plugin", "azure"])
         .with(["--network-plugin-mode", "overlay"])
         .with(["--output", "none"]);
+    if cluster.isolation().next().is_some() {
+        command = command.with(ENFORCE);
+    }
     if create.private_cluster.value {
         command = command.with(["--enable-private-cluster"]);
     }
@@ -305,6 +322,10 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
             vec![az(&["aks", "update"]).with(tier_words(create))],
         ),
     ];
+    if let Some(span) = cluster.isolation().next() {
+        let set = update(&ENFORCE);
+        fields.push(field(&POLICIES, json!(true), span, set));
+    }
     let identity = create.workload_identity;
     // An OIDC issuer cannot be taken away again; without workload identity nobody asks for one.
     if identity.value {

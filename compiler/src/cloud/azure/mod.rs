@@ -23,7 +23,7 @@ use gpuc_schema::config::{
 
 use super::machine::Machine;
 use super::{
-    ARCHITECTURE, Cloud, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    ARCHITECTURE, Cloud, DiskRange, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
     OPERATING_SYSTEM, OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
@@ -101,6 +101,8 @@ static FACTS: Facts = Facts {
     template_resources: false,
     storage: Some(&storage::STORAGE),
     repairs: Repairs::Always,
+    // Source: learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22.
+    policies_shown_by: "`az aks show --query networkProfile.networkPolicy` with `cilium`, `calico` or `azure`",
 };
 
 static RESOURCES: &[&ResourceKind] = &[
@@ -191,6 +193,17 @@ impl Cloud for Azure {
             help: "remove `rdma`, or choose a size that has it, such as `Standard_ND96isr_H100_v5`",
         };
         has.then_some(()).ok_or_else(refusal)
+    }
+
+    /// Source: azure-cli `azure/cli/command_modules/acs/_help.py` (`--node-osdisk-size`, at least 30), 2026-11-22;
+    /// Azure/azure-rest-api-specs, Microsoft.ContainerService `ContainerServiceOSDisk` (maximum 2048), 2026-11-21.
+    fn boot_disk(&self, _cluster: &Cluster, _pool: &Pool) -> Option<DiskRange> {
+        Some(DiskRange {
+            least: 30,
+            smaller: "AKS makes no smaller OS disk",
+            most: 2048,
+            larger: "AKS makes no larger OS disk",
+        })
     }
 
     /// Whether a boot disk fits onto a size's temporary disk is asked by a rule.

@@ -107,6 +107,7 @@ fn settings(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Vec<S
     let mut settings = vec![network(create)];
     settings.extend(subnetwork(create));
     settings.push(private_nodes(create));
+    settings.extend(policies(cluster));
     settings.push(release_channel(create, place));
     settings.push(control_plane(cluster, place));
     settings.push(workload_identity(create, place));
@@ -134,6 +135,13 @@ fn private_nodes(create: &GcpCreate) -> Setting {
     let private = create.private_nodes;
     let flag = private.value.then(|| "--enable-private-nodes".to_owned());
     Setting::new(&kinds::PRIVATE_NODES, json!(private.value), private.span).flags(flag)
+}
+
+/// What enforces the policies of isolated teams.
+fn policies(cluster: Checked<'_>) -> Option<Setting> {
+    let span = cluster.isolation().next()?;
+    let setting = Setting::new(&kinds::POLICIES, json!(true), span);
+    Some(setting.flag("--enable-dataplane-v2"))
 }
 
 fn release_channel(create: &GcpCreate, place: Place<'_>) -> Setting {
@@ -262,6 +270,21 @@ mod tests {
             "gcloud container node-pools delete default-pool --cluster=demo \
              --project=acme-ml-prod --location=us-central1-a --quiet"
         );
+    }
+
+    #[test]
+    fn policies_of_isolated_teams_are_enforced() {
+        let mut config = cluster(&[]);
+        config["teams"] = json!([{"name": "a"}]);
+        let open = provisioned(config.clone());
+        assert!(!line(&made(&open, "cluster").create[0]).contains("dataplane"));
+        config["teams"] = json!([{"name": "a"}, {"name": "b", "network": "isolated"}]);
+        let provisioning = provisioned(config);
+        let cluster = made(&provisioning, "cluster");
+        assert!(line(&cluster.create[0]).contains(" --enable-dataplane-v2 "));
+        let fields = cluster.fields.iter();
+        let names: Vec<_> = fields.map(|field| field.kind.name).collect();
+        assert!(names.contains(&"network policies"), "{names:?}");
     }
 
     #[test]

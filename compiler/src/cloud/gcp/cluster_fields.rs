@@ -11,6 +11,7 @@ pub(super) static FIELDS: &[FieldKind] = &[
     NETWORK,
     SUBNETWORK,
     PRIVATE_NODES,
+    POLICIES,
     RELEASE_CHANNEL,
     CONTROL_PLANE,
     WORKLOAD_IDENTITY,
@@ -52,6 +53,19 @@ pub(super) const PRIVATE_NODES: FieldKind = FieldKind {
         reason: "existing pools keep the addresses they have",
     },
     source: UPDATE_HELP,
+};
+
+pub(super) const POLICIES: FieldKind = FieldKind {
+    name: "network policies",
+    // Calico, which GKE had before, enforces them as well.
+    read: r#".networkConfig.datapathProvider == "ADVANCED_DATAPATH" or (.networkPolicy.enabled // false)"#,
+    create: Some("--enable-dataplane-v2"),
+    change: Change::Replaces {
+        reason: "a cluster gets Dataplane V2, which enforces them, when it is made; have Calico do it by hand: \
+                 gcloud container clusters update --update-addons=NetworkPolicy=ENABLED, then --enable-network-policy, \
+                 which makes every node again",
+    },
+    source: "docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2 and .../network-policy, 2026-11-22",
 };
 
 pub(super) const RELEASE_CHANNEL: FieldKind = FieldKind {

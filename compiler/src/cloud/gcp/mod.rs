@@ -36,10 +36,11 @@ use gpuc_schema::gpu::GpuModel;
 use super::machine::Machine;
 use super::storage::VolumeType;
 use super::{
-    Cloud, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs, labels_of_place,
+    Cloud, DiskRange, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs,
+    labels_of_place,
 };
 use crate::check::{Checked, Rule};
-use crate::model::{Label, MachineType, Pool, PoolTaint};
+use crate::model::{Cluster, Label, MachineType, Pool, PoolTaint};
 use crate::node::Origin;
 use crate::plan::{Object, Provisioning, ResourceKind};
 
@@ -103,6 +104,8 @@ static FACTS: Facts = Facts {
     template_resources: false,
     storage: Some(&storage::STORAGE),
     repairs: Repairs::Always,
+    // Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2, 2026-11-22.
+    policies_shown_by: "`gcloud container clusters describe` with `datapathProvider: ADVANCED_DATAPATH`, or `networkPolicy` with `enabled: true`",
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];
@@ -231,6 +234,17 @@ impl Cloud for Gke {
 
     fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
         taints::automatic(pool)
+    }
+
+    /// Source: gcloud 528 `surface/container/node_pools/create.py` (`--disk-size`, at least 10GB); 64 TiB of a
+    /// persistent disk: cloud.google.com/compute/docs/disks (from memory).
+    fn boot_disk(&self, _cluster: &Cluster, _pool: &Pool) -> Option<DiskRange> {
+        Some(DiskRange {
+            least: 10,
+            smaller: "GKE makes no smaller boot disk",
+            most: 65_536,
+            larger: "Compute Engine makes no larger disk",
+        })
     }
 
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {

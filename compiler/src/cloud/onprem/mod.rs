@@ -70,6 +70,8 @@ static FACTS: Facts = Facts {
     template_resources: false,
     storage: None,
     repairs: Repairs::Never,
+    // Source: kubernetes.io/docs/concepts/services-networking/network-policies; the plugins from memory, 2026-11-22.
+    policies_shown_by: "the network plugin that runs in the cluster: Calico and Cilium enforce them, Flannel by itself does not",
 };
 
 impl Cloud for OnPrem {

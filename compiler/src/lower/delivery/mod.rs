@@ -70,11 +70,13 @@ fn is_kept(object: &Object) -> bool {
     )
 }
 
-/// Whether Kubernetes refuses changes of an object's pods.
+/// Whether Kubernetes refuses changes: of the pods of jobs, of a class's value and of whether it preempts.
+///
+/// Source: `ValidatePriorityClassUpdate` in kubernetes `pkg/apis/scheduling/validation/validation.go` (from memory).
 fn is_fixed(object: &Object) -> bool {
     matches!(
         object.identity.kind.as_str(),
-        "Job" | "TrainJob" | "PyTorchJob" | "JobSet"
+        "Job" | "TrainJob" | "PyTorchJob" | "JobSet" | "PriorityClass"
     )
 }
 

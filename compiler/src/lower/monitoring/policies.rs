@@ -13,6 +13,7 @@ use super::monitors::{PORT, scraped};
 use crate::chart::kube_prometheus_stack;
 use crate::check::Checked;
 use crate::lower::POD_NAME_LABEL;
+use crate::model::TEAM_LABEL;
 use crate::plan::Object;
 
 /// The folder of the manifests. Of its own, so that the policies need not wait for the Prometheus Operator's kinds.
@@ -54,7 +55,7 @@ pub(super) fn policies(cluster: &Checked<'_>) -> Vec<Object> {
 pub(super) fn sentence(prometheus: &Prometheus) -> String {
     let place = match prometheus {
         Prometheus::Install(_) => format!("the namespace {}", kube_prometheus_stack::NAMESPACE),
-        Prometheus::Existing(_) => "any namespace".to_owned(),
+        Prometheus::Existing(_) => "any namespace that is no team's".to_owned(),
     };
     format!(
         "Network policies let the pods with the label {POD_NAME_LABEL}={PROMETHEUS} in {place} ask the exporters, and \
@@ -62,14 +63,17 @@ pub(super) fn sentence(prometheus: &Prometheus) -> String {
     )
 }
 
-/// The pods of Prometheus: where gpuc installs it, in its namespace; else wherever it runs.
+/// The pods of Prometheus: where gpuc installs it, in its namespace; else wherever it runs, but for teams' namespaces.
 pub(in crate::lower) fn prometheus(cluster: &Checked<'_>) -> Value {
     let monitoring = cluster.written.monitoring.as_ref();
     let namespaces = match monitoring.map(|it| &it.prometheus.value) {
         Some(Prometheus::Install(_)) => {
             json!({"matchLabels": {NAMESPACE_NAME: kube_prometheus_stack::NAMESPACE}})
         }
-        Some(Prometheus::Existing(_)) | None => json!({}),
+        // The label that makes a pod Prometheus' anybody can give to their own: those of teams are left out.
+        Some(Prometheus::Existing(_)) | None => {
+            json!({"matchExpressions": [{"key": TEAM_LABEL, "operator": "DoesNotExist"}]})
+        }
     };
     json!({
         "namespaceSelector": namespaces,

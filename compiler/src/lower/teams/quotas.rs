@@ -19,6 +19,11 @@ use crate::model::{Cluster, DeviceClass, Team};
 use crate::node::Origin;
 use crate::plan::Object;
 
+/// The DeviceClasses that the driver's chart makes, each for devices of one type on whichever node.
+///
+/// Source: NVIDIA/k8s-dra-driver-gpu docs and `values.yaml` (`resources.gpus.enabled`), 2026-11-22.
+const CLASSES_OF_DRIVER: [&str; 3] = ["gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com"];
+
 /// The quota of a namespace; none where nothing is limited.
 pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option<Object> {
     let quota = team.quota_of(index)?;
@@ -81,6 +86,10 @@ fn limits(
         let offers = offers.map(|offer| format!("requests.{}", offer.resource));
         offers.chain(pool.classes.iter().map(DeviceClass::quota))
     });
+    // Whoever claims by the driver's own classes takes any pool's GPUs.
+    let claims = cluster.pools_claimed().next();
+    let others = claims.into_iter().flat_map(|_| CLASSES_OF_DRIVER);
+    let offers = offers.chain(others.map(DeviceClass::quota_of));
     let mut limits: BTreeMap<_, _> = offers.map(|name| (name, (0, Vec::new()))).collect();
     for grant in team.grants().filter(|it| it.namespace == namespace) {
         let (count, spans) = limits.entry(grant.quota_name.clone()).or_default();

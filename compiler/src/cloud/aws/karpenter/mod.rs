@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{cluster_name, section};
 use crate::check::Checked;
-use crate::model::{Cluster, Pool};
+use crate::model::{Cluster, MachineType, Pool};
 use crate::plan::Object;
 
 pub(super) use node_class::image;
@@ -48,6 +48,21 @@ pub(super) fn makes(cluster: &Cluster, pool: &Pool) -> bool {
 /// The pools whose nodes Karpenter makes.
 pub(super) fn pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
     cluster.pools.iter().filter(|pool| makes(cluster, pool))
+}
+
+/// A machine with a whole GPU of which EC2 told none either.
+///
+/// Source: aws/karpenter-provider-aws#8368, 2025-08-13, open on 2026-11-22: Karpenter's authors count g6f and
+/// p5.4xlarge among the machines that it does not support, because `DescribeInstanceTypes` has no GPU of theirs.
+const UNCOUNTED: &str = "p5.4xlarge";
+
+/// The machine of a pool with GPUs, where Karpenter takes it for one without.
+pub(super) fn uncounted(pool: &Pool) -> Option<&'static str> {
+    let Some(MachineType::Catalog(machine)) = pool.machine.get() else {
+        return None;
+    };
+    let unseen = machine.gpus.reported == Some(0) || machine.name == UNCOUNTED;
+    unseen.then_some(machine.name)
 }
 
 /// What Karpenter is told of the cluster.

@@ -66,7 +66,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let [offer] = offers.as_slice() else {
             continue;
         };
-        if offer.resource != GPU || offer.per_node == gpus.reported {
+        // Of what is not counted at all no node is made, which has an error of its own too.
+        let uncounted = karpenter::uncounted(pool).is_some();
+        if uncounted || offer.resource != GPU || offer.per_node == gpus.reported {
             continue;
         }
         let message = format!(

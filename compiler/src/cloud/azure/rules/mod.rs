@@ -1,7 +1,6 @@
 //! Rules that only AKS has, one file each.
 
 mod boot_disk_size;
-mod disk_size;
 mod efa_unavailable;
 mod location_unreadable;
 mod maintenance_days;
@@ -58,7 +57,6 @@ pub(super) static RULES: &[&Rule] = &[
     &taint_unwritable::RULE,
     &max_pods::RULE,
     &tag_unwritable::RULE,
-    &disk_size::RULE,
     &maintenance_days::RULE,
     &boot_disk_size::RULE,
 ];
