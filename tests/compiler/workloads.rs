@@ -94,3 +94,37 @@ fn requests_are_limits() {
     }
     assert!(looked > 20, "only {looked} pods are looked at");
 }
+
+#[test]
+fn sets_leave_their_own_service_to_their_controller_and_are_placed_as_one() {
+    let (mut looked, mut grouped) = (0, 0);
+    for case in cases() {
+        let objects = &case.plan().objects;
+        for set in objects
+            .iter()
+            .filter(|it| it.identity.kind == "LeaderWorkerSet")
+        {
+            let same = |kind: &str| {
+                let mut others = objects.iter().map(|other| &other.identity);
+                others.any(|it| {
+                    (it.kind == kind, &it.name, &it.namespace)
+                        == (true, &set.identity.name, &set.identity.namespace)
+                })
+            };
+            assert!(same("LeaderWorkerSet") && !same("Service"), "{}", case.name);
+            looked += 1;
+            let spec = &json!(set.node)["spec"]["leaderWorkerTemplate"];
+            for template in ["leaderTemplate", "workerTemplate"] {
+                let annotations = &spec[template]["metadata"]["annotations"];
+                let placed = annotations.get("kueue.x-k8s.io/podset-preferred-topology");
+                let group = annotations.get("kueue.x-k8s.io/podset-group-name");
+                assert_eq!(placed.is_some(), group.is_some(), "{}", case.name);
+                grouped += usize::from(group.is_some());
+            }
+        }
+    }
+    assert!(
+        looked > 2 && grouped > 1,
+        "{looked} sets, {grouped} templates"
+    );
+}

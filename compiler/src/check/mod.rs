@@ -145,15 +145,21 @@ mod testing;
 mod text_unprintable;
 mod words;
 mod workload_counts;
+mod workload_class_unknown;
 mod workload_fabric_forbidden;
+mod workload_huge_pages_missing;
 mod workload_kind_unclear;
 mod workload_name_invalid;
+mod workload_namespace_privileged;
 mod workload_nowhere;
 mod workload_over_quota;
 mod workload_patch_identity;
+mod workload_pool_dedicated;
 mod workload_pool_unknown;
+mod workload_root_refused;
 mod workload_team_unclear;
 mod workload_value_invalid;
+mod workload_variable_taken;
 mod workload_volume_one_node;
 
 use std::ops::Deref;
@@ -310,6 +316,12 @@ pub static RULES: &[&Rule] = &[
     &workload_over_quota::RULE,
     &workload_volume_one_node::RULE,
     &workload_fabric_forbidden::RULE,
+    &workload_root_refused::RULE,
+    &workload_huge_pages_missing::RULE,
+    &workload_namespace_privileged::RULE,
+    &workload_pool_dedicated::RULE,
+    &workload_class_unknown::RULE,
+    &workload_variable_taken::RULE,
     &guard_without_gpus::RULE,
     &guard_exempt_wrong::RULE,
 ];

@@ -103,7 +103,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Whose a namespace is that no team can have.
-fn owner(cluster: &Cluster, name: &str) -> Option<String> {
+pub(super) fn owner(cluster: &Cluster, name: &str) -> Option<String> {
     let tool = cluster.written.gitops.as_ref().map(|it| match &it.value {
         Gitops::Flux(flux) => &flux.namespace,
         Gitops::Argocd(argocd) => &argocd.namespace,

@@ -21,7 +21,9 @@ pub(super) static RULE: Rule = Rule {
 Whether each workload's name has lower-case letters, digits and `-` only, begins with a letter, ends
 with a letter or a digit, has at most 40 characters, and makes no object in its namespace that
 another workload makes. What belongs to a workload is called after it: `<name>-<volume>` are its
-claims, `<name>-<pool>` its tests.
+claims, `<name>-<pool>` its tests. So is what controllers make of it: `<name>-node-0` is the job of
+a `trainJob` or `jobSet`, `<name>-master-0` and `<name>-worker-0` are pods and services of a
+`pytorchJob`, `<name>-0` is a group of a `leaderWorkerSet` and `<name>-leader` its service.
 
 ### Why it matters
 
@@ -67,6 +69,9 @@ workloads:
 /// The longest name, to which Kubernetes and the kinds of jobs add numbers and parts of their own.
 const LONGEST: usize = 40;
 
+/// How many of what controllers number are looked at.
+const MOST_NUMBERED: u32 = 1000;
+
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut seen = BTreeMap::new();
     for workload in &cluster.written.workloads {
@@ -100,7 +105,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-/// What the objects of a workload are called.
+/// What the objects of a workload are called, with what controllers make of them: jobs, sets of pods and services.
+///
+/// Source: kubernetes-sigs/jobset: `<jobset>-<group>-<job>`, and a service called like the `JobSet`; kubeflow/trainer:
+/// a `JobSet` called like the `TrainJob`; kubeflow/training-operator: pods and services `<job>-master-0` and
+/// `<job>-worker-<number>`; kubernetes-sigs/lws: `<set>-<group>`, a `StatefulSet`, and a service called like the set
+/// (all from memory).
 fn names(cluster: &Cluster, workload: &Workload) -> Vec<String> {
     let name = &workload.name.value;
     let Some(task) = workload.task() else {
@@ -110,14 +120,29 @@ fn names(cluster: &Cluster, workload: &Workload) -> Vec<String> {
         let pools = cluster.pools_of(workload).into_iter();
         return pools.map(|pool| format!("{name}-{}", pool.name)).collect();
     }
+    let mut names = vec![name.clone()];
+    let numbered = |count: u32, before: &str| {
+        let numbers = 0..count.min(MOST_NUMBERED);
+        let names = numbers.map(|number| format!("{name}-{before}{number}"));
+        names.collect::<Vec<_>>()
+    };
+    match task {
+        Task::StatefulSet(_) => names.push(format!("{name}-pods")),
+        Task::TrainJob(_) | Task::JobSet(_) => names.push(format!("{name}-node-0")),
+        Task::PytorchJob(job) => {
+            names.push(format!("{name}-master-0"));
+            names.extend(numbered(job.nodes.value.saturating_sub(1), "worker-"));
+        }
+        Task::LeaderWorkerSet(set) => {
+            names.extend(numbered(set.replicas.value, ""));
+            names.extend(set.service.as_ref().map(|_| set.service_name(name)));
+        }
+        _ => {}
+    }
     let volumes = task.pods().map_or(&[][..], |pods| pods.volumes).iter();
     let claimed = volumes.filter(|volume| matches!(volume.from.value, VolumeFrom::Claim(_)));
-    let claims = claimed.map(|volume| format!("{name}-{}", volume.name));
-    let own = matches!(task, Task::StatefulSet(_)).then(|| format!("{name}-pods"));
-    std::iter::once(name.clone())
-        .chain(own)
-        .chain(claims)
-        .collect()
+    names.extend(claimed.map(|volume| format!("{name}-{}", volume.name)));
+    names
 }
 
 #[cfg(test)]
@@ -158,6 +183,24 @@ mod tests {
             "{name: a, cudaTest: {}}, {name: a-gpu, job: {image: 'a:1'}}",
             &[twice],
         );
+        for (kind, name) in [
+            ("trainJob", "a-node-0"),
+            ("jobSet", "a-node-0"),
+            ("pytorchJob", "a-master-0"),
+            ("pytorchJob", "a-worker-0"),
+            ("leaderWorkerSet", "a-1"),
+            ("leaderWorkerSet", "a-leader"),
+        ] {
+            let more = match kind {
+                "pytorchJob" => ", operator: existing",
+                "leaderWorkerSet" => ", replicas: 2, service: {port: 80}",
+                _ => "",
+            };
+            let group = format!("{kind}: {{image: 'a:1', nodes: 2, gpusPerNode: 1{more}}}");
+            let job = format!("{{name: {name}, job: {{image: 'a:1'}}}}");
+            let expected = format!("two workloads make objects called `{name}`");
+            check(&format!("{{name: a, {group}}}, {job}"), &[&expected]);
+        }
         check(
             "{name: a, job: {image: 'a:1'}}, {name: a, namespace: other, job: {image: 'a:1'}}",
             &[],

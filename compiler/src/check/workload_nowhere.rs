@@ -17,7 +17,9 @@ pub(super) static RULE: Rule = Rule {
 Each workload against the nodes of its pool, or of every pool where it names none: whether a node
 has as many GPUs, slices or shares as a pod asks for, CPU and memory; whether there are as many
 nodes; whether the pool is for others; whether slices and shares do what it needs; and whether the
-driver runs the CUDA of its image.
+driver runs the CUDA of its image. Where pods claim GPUs and share them (`mps`), all pods of a
+workload name one claim, which is a GPU of one node: they must be on one node, ask for one GPU and
+be no more than `replicas`.
 
 ### Why it matters
 
@@ -142,5 +144,36 @@ mod tests {
             "{name: a, pool: gpu, job: {image: 'a:1', gpus: 3}}",
             &[named],
         );
+    }
+
+    #[test]
+    fn who_shares_a_claim_is_on_one_gpu() {
+        let check = |task: &str, expected: &[&str]| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                nodePools:
+                  - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}, stack: {{allocation: dra}},
+                      sharing: {{mps: {{replicas: 2}}}}}}
+                workloads: [{{name: a, pool: gpu, {task}}}]
+                "
+            );
+            assert_eq!(messages(&yaml, "GPUC2184"), expected, "{task}");
+        };
+        let none = "pool `gpu` does not hold workload `a`";
+        check("job: {image: 'a:1', gpus: 1, parallelism: 2}", &[]);
+        check("job: {image: 'a:1', gpus: 1, parallelism: 3}", &[none]);
+        check("job: {image: 'a:1', gpus: 2}", &[none]);
+        check("deployment: {image: 'a:1', gpus: 1, replicas: 2}", &[]);
+        let grows = "autoscaling: {min: 1, max: 3}, cpu: 1";
+        check(
+            &format!("deployment: {{image: 'a:1', gpus: 1, {grows}}}"),
+            &[none],
+        );
+        for kind in ["trainJob", "jobSet", "leaderWorkerSet"] {
+            let one = |nodes| format!("{kind}: {{image: 'a:1', nodes: {nodes}, gpusPerNode: 1}}");
+            check(&one(1), &[]);
+            check(&one(2), &[none]);
+        }
     }
 }

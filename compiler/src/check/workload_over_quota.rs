@@ -19,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 What all pods of a workload ask for together against what its team may have of its pools, of CPU and
-of memory. A team whose quota names pools may use no others.
+of memory, and what its container asks for against the team's `limits.max`. A team whose quota
+names pools may use no others.
 
 ### Why it matters
 
@@ -28,7 +29,7 @@ cluster is.
 
 ### What to do
 
-Ask for less, or raise the team's `limit`.
+Ask for less, or raise the team's `limit`, or `limits.max`.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -72,6 +73,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if let (Some(team), Some(task)) = (team, workload.task()) {
             gpus(cluster, workload, task, team, report);
             amounts(cluster, workload, task, team, report);
+            container(workload, task, team, report);
         }
     }
 }
@@ -158,6 +160,35 @@ fn amounts(
     compare("memory", pods.memory, quota.memory.as_ref());
 }
 
+/// Holds what a container asks for against the most that one of the team may: a `LimitRange` refuses more.
+fn container(workload: &Workload, task: Task<'_>, team: &Team, report: &mut Report) {
+    let limits = team.written.limits.as_ref();
+    let most = limits.and_then(|limits| limits.max.as_ref());
+    let (Some(most), Some(pods)) = (most, task.pods()) else {
+        return;
+    };
+    for (what, asked, most) in [
+        ("CPU", pods.cpu, most.cpu.as_ref()),
+        ("memory", pods.memory, most.memory.as_ref()),
+    ] {
+        let (Some(asked), Some(most)) = (asked, most) else {
+            continue;
+        };
+        let (Some(each), Some(limit)) = (asked.thousandths(), most.thousandths()) else {
+            continue;
+        };
+        if each > limit {
+            let (name, of) = (&workload.name, &team.name);
+            let message = format!(
+                "workload `{name}` asks for more {what} than a container of team `{of}` may have"
+            );
+            let draft = report.draft(&RULE.code, asked.span, message);
+            let draft = draft.label(most.span, "the most that a container may ask for");
+            draft.help("ask for less, or raise `limits.max`").emit();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::check::testing::messages;
@@ -169,7 +200,7 @@ mod tests {
             cloud: {{onPrem: {{context: demo}}}}
             nodePools:
               - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
-            teams: [{{name: t, quota: {{cpu: 4, memory: 8Gi, gpus: [{{pool: gpu, guaranteed: 2, limit: 3}}]}}}}]
+            teams: [{{name: l, limits: {{max: {{cpu: 2, memory: 4Gi}}}}}}, {{name: t, quota: {{cpu: 4, memory: 8Gi, gpus: [{{pool: gpu, guaranteed: 2, limit: 3}}]}}}}]
             workloads: [{workloads}]
             "
         );
@@ -191,5 +222,12 @@ mod tests {
             "{name: a, job: {image: 'a:1', gpus: 2, parallelism: 2}}",
             &[],
         );
+        let limited = |keys: &str| format!("{{name: a, team: l, job: {{image: 'a:1', {keys}}}}}");
+        check(&limited("cpu: 2, memory: 4Gi, parallelism: 9"), &[]);
+        let over = |what| {
+            format!("workload `a` asks for more {what} than a container of team `l` may have")
+        };
+        check(&limited("cpu: 2500m"), &[&over("CPU")]);
+        check(&limited("memory: 5Gi"), &[&over("memory")]);
     }
 }

@@ -1,27 +1,30 @@
-//! A workload's team and namespace do not go together.
+//! A workload cannot be of this team or in this namespace.
 
 use super::Rule;
+use super::team_namespace_invalid::owner;
 use super::words::one_of;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 use crate::model::Team;
 
-/// A workload's team and namespace do not go together.
+/// A workload cannot be of this team or in this namespace.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2183",
         name: "workload-team-unclear",
         severity: Severity::Error,
-        summary: "a workload's team and namespace do not go together",
+        summary: "a workload cannot be of this team or in this namespace",
         explain: "### What it checks
 
 Whether the team that a workload names is one of `teams`, whether the namespace that it names is one
-of that team's, and whether a workload in a team's namespace names the team.
+of that team's, and whether a workload in a team's namespace names the team. No workload can be in
+a namespace of Kubernetes' own, of a chart or of gpuc.
 
 ### Why it matters
 
 Quota, queue and rights belong to namespaces. A workload in another one would use what nobody
-gave it, or wait in a queue that is not there.
+gave it, or wait in a queue that is not there. Pods of charts may do what no workload should, and
+in their namespaces so may every pod.
 
 ### What to do
 
@@ -86,6 +89,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(namespace) = &workload.namespace else {
             continue;
         };
+        // What everybody may use who names nothing is Kubernetes' own, and yet for workloads.
+        let owner = owner(cluster, namespace).filter(|_| namespace.as_str() != "default");
+        if let Some(owner) = owner {
+            let message = format!("the namespace `{namespace}` is {owner}");
+            let draft = report.draft(&RULE.code, namespace.span, message);
+            draft.help("write another one, or none").emit();
+            continue;
+        }
         let has = |team: &Team| team.namespaces.iter().any(|own| own == namespace);
         let own = team.and_then(|name| cluster.team(name));
         if let Some(own) = own.filter(|own| !has(own)) {
@@ -140,5 +151,18 @@ mod tests {
         );
         let belongs = "`n` belongs to team `t`";
         check(&format!("{{name: a, namespace: n, {job}}}"), &[belongs]);
+        let owned = [
+            ("kube-system", "Kubernetes' own"),
+            ("gpuc-runtime", "kept for gpuc's own"),
+            ("gpu-operator", "a chart's"),
+        ];
+        for (name, whose) in owned {
+            let expected = format!("the namespace `{name}` is {whose}");
+            check(
+                &format!("{{name: a, namespace: {name}, {job}}}"),
+                &[&expected],
+            );
+        }
+        check(&format!("{{name: a, namespace: default, {job}}}"), &[]);
     }
 }

@@ -39,12 +39,13 @@ pub(super) fn namespaces(
         !made(name) && !found.contains_key(name.as_str()) && !is_of_every_cluster(name)
     });
     let of_workloads = of_workloads.map(|(name, privileged, origin)| {
-        let level = if privileged {
-            PodSecurity::Privileged
-        } else {
-            PodSecurity::Baseline
-        };
-        Object::new(COMPONENT, &namespace(&name, level), origin)
+        let mut object = namespace(&name, PodSecurity::Baseline);
+        // What is let in for one workload's sake is still seen where others do it.
+        if privileged && let Some(labels) = &mut object.metadata.labels {
+            let level = PodSecurity::Privileged.word().to_owned();
+            labels.insert("pod-security.kubernetes.io/enforce".to_owned(), level);
+        }
+        Object::new(COMPONENT, &object, origin)
     });
     let of_workloads: Vec<_> = of_workloads.collect();
     let missing = found.into_iter().filter(|(name, _)| !made(name));

@@ -90,6 +90,9 @@ pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(S
     if let Some(reason) = reasons.find(|reason| reason.answer == Answer::No) {
         return Some((reason.to_string(), reason.place));
     }
+    if let Some(why) = one_claim(workload, pool) {
+        return Some((why, pool.written.sharing.span));
+    }
     let named = workload.pool.is_some();
     let all = cluster.pools_of(workload);
     let is_one = all.iter().any(|other| other.index == pool.index);
@@ -112,4 +115,30 @@ pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(S
         "has another network, and the others are faster"
     };
     Some((words.to_owned(), place))
+}
+
+/// Why one claim, which all pods of a workload name where they share a GPU through the Multi-Process Service, is not
+/// enough for them. Everybody who names it is on the one node whose GPU it got.
+fn one_claim(workload: &Workload, pool: &Pool) -> Option<String> {
+    let task = workload.task()?;
+    let ask = GpuAsk::of(task)?;
+    ask.class(pool)?;
+    let Some(Sharing::Mps { replicas, .. }) = pool.sharing.get() else {
+        return None;
+    };
+    let pods = task.most_pods();
+    if ask.count > 1 {
+        let count = ask.count;
+        Some(format!(
+            "shares one GPU among the pods of a claim, and each asks for {count}"
+        ))
+    } else if task.nodes().is_some_and(|nodes| nodes.value > 1) {
+        Some("has its GPUs shared by claims, each of which is on one node".to_owned())
+    } else if pods > replicas.value {
+        Some(format!(
+            "lets {replicas} pods share the one claim of a workload, not {pods}"
+        ))
+    } else {
+        None
+    }
 }

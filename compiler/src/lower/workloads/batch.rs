@@ -14,6 +14,10 @@ use crate::plan::Object;
 /// Source: NVIDIA/k8s-test-infra `pkg/testsuite/vectoradd`, its `DefaultImage`, 2026-11-21, without the suffix.
 const SAMPLE: &str = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0";
 
+/// As whom a test runs. It writes nothing, and the devices of GPUs are open to everybody, so that any user will do;
+/// namespaces with the standard `restricted` refuse root.
+const NOBODY: u32 = 65534;
+
 /// A run to completion.
 pub(super) fn job(work: &Work<'_>, job: &Job) -> Object {
     let role = Role {
@@ -100,7 +104,12 @@ fn one_test(work: &Work<'_>, test: &CudaTest, pool: &Pool) -> Object {
     let mut spec = claims;
     spec["restartPolicy"] = json!("Never");
     spec["automountServiceAccountToken"] = json!(false);
-    spec["securityContext"] = json!({"seccompProfile": {"type": "RuntimeDefault"}});
+    spec["securityContext"] = json!({
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "runAsNonRoot": true,
+        "runAsUser": NOBODY,
+        "runAsGroup": NOBODY,
+    });
     spec["containers"] = json!([container]);
     let object: Value = json!({
         "apiVersion": "batch/v1",

@@ -1,7 +1,7 @@
 //! `LeaderWorkerSets`: groups of pods that serve one model over several nodes.
 
 use gpuc_schema::config::LeaderWorkerSet;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::pod::{self, Role};
 use super::{COMPONENT, Work, service};
@@ -22,6 +22,11 @@ pub(super) fn objects(work: &Work<'_>, set: &LeaderWorkerSet) -> Vec<Object> {
         ..Role::MAIN
     };
     let pods = set.pods();
+    let template = |role| {
+        let mut template = pod::template(work, &pods, role);
+        group(work, set, &mut template);
+        template
+    };
     let object = json!({
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
@@ -32,17 +37,32 @@ pub(super) fn objects(work: &Work<'_>, set: &LeaderWorkerSet) -> Vec<Object> {
                 "size": set.nodes.value,
                 // What is left of a group cannot answer: the ranks of the others were agreed on at the start.
                 "restartPolicy": "RecreateGroupOnPodRestart",
-                "leaderTemplate": pod::template(work, &pods, leader),
-                "workerTemplate": pod::template(work, &pods, Role::MAIN),
+                "leaderTemplate": template(leader),
+                "workerTemplate": template(Role::MAIN),
             },
         },
     });
     let leaders = json!({NAME: work.name(), INDEX: "0"});
+    // What is called like the set is its own: a service by which its pods find each other. It makes none where one is
+    // there already. Source: kubernetes-sigs/lws `pkg/controllers/leaderworkerset_controller.go` (from memory).
+    let name = set.service_name(work.name());
     let service = set
         .service
         .as_ref()
-        .map(|it| service::service(work, it, &leaders));
+        .map(|it| service::service(work, &name, it, &leaders));
     let mut objects = vec![work.object(COMPONENT, &object)];
     objects.extend(service);
     objects
+}
+
+/// Where Kueue places pods by the network, it places a leader and its workers for themselves, unless both say that they
+/// are one group. A group has two kinds of pods, so that a leader alone is none.
+///
+/// Source: kueue `site/content/en/docs/concepts/topology_aware_scheduling.md`, `kueue.x-k8s.io/podset-group-name`, and
+/// `pkg/controller/jobs/raycluster` webhook tests: "can only define groups of exactly 2 pod sets", 2026-11-22.
+fn group(work: &Work<'_>, set: &LeaderWorkerSet, template: &mut Value) {
+    let annotations = &mut template["metadata"]["annotations"];
+    if set.nodes.value > 1 && annotations.is_object() {
+        annotations["kueue.x-k8s.io/podset-group-name"] = json!(work.name());
+    }
 }

@@ -37,7 +37,7 @@ pub(super) fn deployment(work: &Work<'_>, it: &Deployment) -> Vec<Object> {
     });
     let mut objects = vec![work.object(COMPONENT, &object)];
     let service = it.service.as_ref();
-    objects.extend(service.map(|it| self::service(work, it, &work.selector())));
+    objects.extend(service.map(|it| self::service(work, work.name(), it, &work.selector())));
     objects.extend(it.autoscaling.as_ref().map(|it| autoscaler(work, it)));
     objects.extend(it.disruption_budget.as_ref().map(|it| budget(work, it)));
     objects
@@ -73,13 +73,13 @@ pub(super) fn stateful_set(work: &Work<'_>, it: &StatefulSet) -> Vec<Object> {
         work.object(COMPONENT, &headless),
     ];
     let service = it.service.as_ref();
-    objects.extend(service.map(|it| self::service(work, it, &work.selector())));
+    objects.extend(service.map(|it| self::service(work, work.name(), it, &work.selector())));
     objects.extend(it.disruption_budget.as_ref().map(|it| budget(work, it)));
     objects
 }
 
-/// The service of pods with these labels.
-pub(super) fn service(work: &Work<'_>, it: &Service, selector: &Value) -> Object {
+/// The service of this name of pods with these labels.
+pub(super) fn service(work: &Work<'_>, name: &str, it: &Service, selector: &Value) -> Object {
     let kind = match it.kind.value {
         ServiceType::ClusterIP => "ClusterIP",
         ServiceType::NodePort => "NodePort",
@@ -88,7 +88,7 @@ pub(super) fn service(work: &Work<'_>, it: &Service, selector: &Value) -> Object
     let object = json!({
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": work.metadata(work.name()),
+        "metadata": work.metadata(name),
         "spec": {
             "type": kind,
             "selector": selector,

@@ -93,12 +93,20 @@ kind! {
         /// What the leaders run instead. Default: what workers run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         leader: Option<Leader>,
-        /// How the leaders are reached. Default: they are not.
+        /// How the leaders are reached: by a service called `<name>-leader`. Default: they are not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         service: Option<Service>,
         /// How Kubernetes tells whether the leaders are well.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         probes: Option<Probes>,
+    }
+}
+
+impl LeaderWorkerSet {
+    /// What the service of the leaders of a set with this name is called. The set's own name is that of the service by
+    /// which its pods find each other.
+    pub fn service_name(&self, set: &str) -> String {
+        format!("{set}-leader")
     }
 }
 

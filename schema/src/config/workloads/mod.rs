@@ -42,7 +42,8 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["batch"]))]
     pub priority: Option<Spanned<String>>,
-    /// A test that GPUs can be used: one Job on each of its pools.
+    /// A test that GPUs can be used: one Job on each of its pools. It is the platform's: without `pool` it runs on
+    /// every pool with GPUs, those that are for a team among them, as a user without rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuda_test: Option<Spanned<CudaTest>>,
     /// A run to completion, as a Kubernetes Job.
