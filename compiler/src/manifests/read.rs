@@ -1,11 +1,13 @@
 //! Texts to objects, and what in them is none.
 
+use std::collections::BTreeSet;
+
 use crate::diag::{Report, Severity};
 use crate::node::{Node, Value};
-use crate::source::Sources;
+use crate::source::{Sources, Span};
 use crate::yaml;
 
-use super::pod;
+use super::{pod, shared};
 
 /// A Kubernetes object that somebody wrote.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub struct Manifests {
     pub passed_over: Vec<PassedOver>,
     /// How many files had objects.
     pub files: usize,
+    /// The places that aliases use too.
+    pub(super) shared: BTreeSet<Span>,
 }
 
 /// Something that was read and not checked.
@@ -87,7 +91,8 @@ impl Manifests {
         report.append(own);
         let before = self.objects.len();
         let mut is_known = is_broken;
-        for document in documents {
+        for mut document in documents {
+            self.shared.append(&mut shared::mark(&mut document.root));
             is_known |= self.add(path, document.root);
         }
         if self.objects.len() > before {

@@ -141,14 +141,28 @@ fn asked<'n>(pod: &Pod<'n>) -> Vec<(&'n str, u64, Span)> {
 fn copies(object: &Object) -> u64 {
     let key = match object.kind.as_str() {
         "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController" => "replicas",
-        "Job" => "parallelism",
+        "Job" => return of_job(object),
         _ => return 1,
     };
+    number(object, key).unwrap_or(1)
+}
+
+/// How many pods a Job has at once: no more than are left to complete, and none while it is suspended.
+///
+/// Source: kubernetes `pkg/controller/job/job_controller.go`, `manageJob` (from memory).
+fn of_job(object: &Object) -> u64 {
+    let spec = object.root.get("spec");
+    let suspended = spec.and_then(|spec| spec.get("suspend"));
+    if suspended.and_then(Node::text) == Some("true") {
+        return 0;
+    }
+    let at_once = number(object, "parallelism").unwrap_or(1);
+    number(object, "completions").map_or(at_once, |all| all.min(at_once))
+}
+
+fn number(object: &Object, key: &str) -> Option<u64> {
     let count = object.root.get("spec").and_then(|spec| spec.get(key));
-    let count = count
-        .and_then(Node::text)
-        .and_then(|text| text.parse().ok());
-    count.unwrap_or(1)
+    count?.text()?.parse().ok()
 }
 
 /// The most of a resource that the team of an object's namespace may have there, and where that is said first; nothing
