@@ -83,9 +83,16 @@ impl Manifests {
         let id = sources.add(path, text);
         let mut own = Report::default();
         let documents = yaml::documents(sources, id, &mut own);
+        // Those who read the file know what its tags mean; kubectl takes the standard ones, and passes over others.
+        own.diagnostics_mut()
+            .retain(|found| found.code.id != yaml::codes::TAG_UNKNOWN.id);
         let is_broken = own.count(Severity::Error) > 0;
         if is_broken && text.contains("{{") {
             self.pass_over(path, Why::Template);
+            return;
+        }
+        if is_broken && !text.contains("apiVersion") && !text.contains("kind") {
+            self.pass_over(path, Why::NoObjects);
             return;
         }
         report.append(own);
@@ -200,6 +207,15 @@ mod tests {
     fn what_is_no_object_is_said() {
         assert_eq!(why("image: {tag: x}\n"), [Why::NoObjects]);
         assert_eq!(why("# nothing\n"), [Why::NoObjects]);
+        for other in [
+            "markdown_extensions: [{emoji: {index: !!python/name:material.emoji.twemoji ''}}]\n",
+            "Resources: {Bucket: {Name: !Sub '${AWS::StackName}-x'}}\n",
+            "test: {script: [!reference [.setup, script]]}\n",
+            "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n",
+            "{\"a\": 1}\n{\"a\": 2}\n",
+        ] {
+            assert_eq!(why(other), [Why::NoObjects], "{other}");
+        }
         assert_eq!(
             why("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n"),
             [Why::Template]
@@ -211,6 +227,14 @@ mod tests {
         let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n\
                      spec: {template: {spec: {containers: [{name: a, tty: true}]}}}\n";
         assert_eq!(why(patch), [Why::Patch("Deployment a".to_owned())]);
+    }
+
+    #[test]
+    fn standard_tags_are_no_mistakes() {
+        let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: !!str a}\ndata: {a: !!binary aGk=}\n";
+        let (manifests, report) = read("a.yaml", text);
+        assert!(report.diagnostics().is_empty(), "{report:?}");
+        assert_eq!(manifests.objects.len(), 1);
     }
 
     #[test]
