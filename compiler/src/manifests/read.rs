@@ -231,7 +231,8 @@ mod tests {
 
     #[test]
     fn standard_tags_are_no_mistakes() {
-        let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: !!str a}\ndata: {a: !!binary aGk=}\n";
+        let text =
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: !!str a}\ndata: {a: !!binary aGk=}\n";
         let (manifests, report) = read("a.yaml", text);
         assert!(report.diagnostics().is_empty(), "{report:?}");
         assert_eq!(manifests.objects.len(), 1);

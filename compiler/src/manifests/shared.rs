@@ -49,9 +49,7 @@ pub(super) fn keep(found: &mut Diagnostic, shared: &BTreeSet<Span>) {
     let is_inside = |edit: Span| {
         let is_after = |part: &Span| edit.start >= part.end || edit.end > part.end;
         let mut parts = shared.iter();
-        parts.any(|part| {
-            part.source == edit.source && edit.start >= part.start && !is_after(part)
-        })
+        parts.any(|part| part.source == edit.source && edit.start >= part.start && !is_after(part))
     };
     let changes = |fix: &crate::diag::Fix| fix.edits.iter().any(|edit| is_inside(edit.span));
     if found.fix.as_ref().is_some_and(changes) {

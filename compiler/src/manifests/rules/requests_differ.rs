@@ -129,11 +129,7 @@ fn differ(limit: &Entry, request: &Entry) -> bool {
 }
 
 /// The limit that the request asks for.
-fn mended(
-    scene: &Scene<'_>,
-    container: &Container<'_>,
-    request: &Entry,
-) -> Option<Edit> {
+fn mended(scene: &Scene<'_>, container: &Container<'_>, request: &Entry) -> Option<Edit> {
     let Amount::Whole(count) = amount(&request.value) else {
         return None;
     };
