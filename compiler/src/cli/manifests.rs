@@ -28,8 +28,8 @@ struct Found {
     /// Its path, as messages show it.
     path: String,
     text: String,
-    /// Whether it is a file of its own, and neither a link nor standard input.
-    is_plain: bool,
+    /// Why it is not written to, if it is not.
+    kept: Option<&'static str>,
 }
 
 /// Whether the command line makes sense.
@@ -128,22 +128,31 @@ fn find(args: &CheckArgs) -> Result<Vec<Found>> {
     for path in &args.manifests {
         if path.as_os_str() == DASH {
             let bytes = read_stdin()?;
-            add(STDIN.to_owned(), &bytes, false, &mut found);
+            named(add(STDIN.to_owned(), &bytes, None), &mut found)?;
             continue;
         }
         let metadata = fs::metadata(path);
         let metadata = metadata.with_context(|| format!("cannot read {}", path.display()))?;
         if !metadata.is_dir() {
-            read(path, &mut found)?;
+            named(read(path)?, &mut found)?;
             continue;
         }
-        let mut paths = Vec::new();
-        search(path, &mut paths)?;
+        let (mut paths, mut made) = (Vec::new(), Vec::new());
+        search(path, &mut paths, &mut made)?;
+        if paths.is_empty() {
+            // Whoever names a folder of trees that gpuc made means them.
+            for tree in std::mem::take(&mut made) {
+                search(&tree, &mut paths, &mut made)?;
+            }
+        }
         if paths.is_empty() {
             bail!("no *.yaml, *.yml or *.json in {}", path.display());
         }
         for path in paths {
-            read(&path, &mut found)?;
+            match read(&path)? {
+                Ok(file) => found.push(file),
+                Err(why) => output::say(&format!("note: not checked: {why}")),
+            }
         }
     }
     // A file that is named twice is one file.
@@ -152,9 +161,24 @@ fn find(args: &CheckArgs) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// Looks through a folder. Hidden folders, trees that gpuc makes and clusters' own files are passed over, links to
-/// folders not followed.
-fn search(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
+/// Adds a file that the command line names: one that is no text, or has nothing in it, is a mistake.
+fn named(file: Result<Found, String>, found: &mut Vec<Found>) -> Result<()> {
+    let file = file.map_err(Usage)?;
+    let is_nothing = |line: &str| {
+        let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        line.is_empty() || line == "---" || line.starts_with('#')
+    };
+    if file.text.lines().all(is_nothing) {
+        let text = format!("`{}` has no manifest in it", file.path);
+        return Err(Usage(text).into());
+    }
+    found.push(file);
+    Ok(())
+}
+
+/// Looks through a folder. Hidden folders, those of packages and clusters' own files are passed over, links to folders
+/// not followed; trees that gpuc makes are set aside.
+fn search(folder: &Path, paths: &mut Vec<PathBuf>, made: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder);
     let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
     let mut entries: Vec<_> = entries.collect::<std::io::Result<_>>()?;
@@ -164,9 +188,13 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
         let name = name.to_string_lossy();
         let path = entry.path();
         if entry.file_type()?.is_dir() {
-            let is_made = path.join(gpuc::lock::LOCK_FILE).exists();
-            if !name.starts_with('.') && !is_made {
-                search(&path, paths)?;
+            if name.starts_with('.') || name == "node_modules" {
+                continue;
+            }
+            if path.join(gpuc::lock::LOCK_FILE).exists() {
+                made.push(path);
+            } else {
+                search(&path, paths, made)?;
             }
             continue;
         }
@@ -179,7 +207,7 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn read(path: &Path, found: &mut Vec<Found>) -> Result<()> {
+fn read(path: &Path) -> Result<Result<Found, String>> {
     let failed = || format!("cannot read {}", path.display());
     let link = fs::symlink_metadata(path).with_context(failed)?;
     // A pipe does not say how much comes, and a device may never end.
@@ -187,20 +215,31 @@ fn read(path: &Path, found: &mut Vec<Found>) -> Result<()> {
     let file = fs::File::open(path).with_context(failed)?;
     let mut file = file.take(limits::BYTES as u64 + 1);
     file.read_to_end(&mut bytes).with_context(failed)?;
-    add(shown(path)?, &bytes, link.is_file(), found);
-    Ok(())
+    Ok(add(shown(path)?, &bytes, kept(&link)))
 }
 
-/// Adds a file; one that is no text is said and passed over.
-fn add(path: String, bytes: &[u8], is_plain: bool, found: &mut Vec<Found>) {
-    match read_text(&path, bytes) {
-        Ok(text) => found.push(Found {
-            path,
-            text,
-            is_plain,
-        }),
-        Err(why) => output::say(&format!("note: not checked: {why}")),
+/// Why a file is not written to, if it is not: the file that takes its place would be another one, or its owner wants
+/// it as it is.
+fn kept(file: &fs::Metadata) -> Option<&'static str> {
+    #[cfg(unix)]
+    let names = std::os::unix::fs::MetadataExt::nlink(file);
+    #[cfg(not(unix))]
+    let names = 1;
+    if !file.is_file() {
+        Some("a link, and not written through")
+    } else if file.permissions().readonly() {
+        Some("read-only, and not changed")
+    } else if names > 1 {
+        Some("a hard link, and not changed")
+    } else {
+        None
     }
+}
+
+/// A file, or why it is no text.
+fn add(path: String, bytes: &[u8], kept: Option<&'static str>) -> Result<Found, String> {
+    let text = read_text(&path, bytes)?;
+    Ok(Found { path, text, kept })
 }
 
 /// Mends the files in place, and answers them as they are now.
@@ -211,14 +250,13 @@ fn mend(
     files: Vec<Found>,
     heed: &dyn Fn(&mut Vec<Diagnostic>),
 ) -> Result<Vec<Found>> {
-    for file in files.iter().filter(|file| !file.is_plain) {
-        output::say(&format!(
-            "note: {} is a link, and not written through",
-            file.path
-        ));
+    for file in &files {
+        if let Some(why) = file.kept {
+            output::say(&format!("note: {} is {why}", file.path));
+        }
     }
     let texts = files.iter();
-    let texts = texts.map(|file| (file.path.clone(), file.text.clone(), file.is_plain));
+    let texts = texts.map(|file| (file.path.clone(), file.text.clone(), file.kept.is_none()));
     let texts: Vec<_> = texts.collect();
     let mended = manifests::mend(cluster, &run.sources, &texts, heed);
     let mut after = Vec::new();

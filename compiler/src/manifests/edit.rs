@@ -3,6 +3,8 @@
 //! What is added to a block stands on lines of its own, indented as its neighbours are; what is added to `{…}` or `[…]`
 //! stands before the bracket. Where the text is laid out in a way that is not understood for sure, there is no edit.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value as Json, json};
 
 use crate::diag::Edit;
@@ -61,11 +63,11 @@ pub(super) fn entry(sources: &Sources, mapping: &Node, name: &str, value: &Json)
         return None;
     }
     let indent = indent(source, span.start)?;
-    let lines = to_yaml(&Node::from_json(json!({ name: value })));
+    let lines = block(source, &json!({ name: value }));
     lines_after(
         source,
         span,
-        lines.lines().map(|line| format!("{indent}{line}")),
+        lines.into_iter().map(|line| format!("{indent}{line}")),
     )
 }
 
@@ -87,12 +89,51 @@ pub(super) fn item(sources: &Sources, list: &Node, value: &Json) -> Option<Edit>
     if !indent.bytes().all(|byte| byte == b' ') {
         return None;
     }
-    let lines = to_yaml(&Node::from_json(value.clone()));
-    let lines = lines.lines().enumerate().map(|(index, line)| {
+    let lines = block(source, value);
+    let lines = lines.into_iter().enumerate().map(|(index, line)| {
         let dash = if index == 0 { "- " } else { "  " };
         format!("{indent}{dash}{line}")
     });
     lines_after(source, span, lines)
+}
+
+/// A value as lines, indented by the text's own step.
+fn block(source: &Source, value: &Json) -> Vec<String> {
+    let step = step(source.text());
+    let text = to_yaml(&Node::from_json(value.clone()));
+    // Which column each column becomes, as far as the line's own.
+    let mut columns = BTreeMap::from([(0, 0)]);
+    let mut indented = |line: &str| {
+        let content = line.trim_start_matches(' ');
+        let mut column = line.len() - content.len();
+        columns.split_off(&(column + 1));
+        let outer = columns.range(..column).next_back();
+        let outer = outer.map_or(0, |(_, column)| column + step);
+        let own = *columns.entry(column).or_insert(outer);
+        let (mut rest, mut inner) = (content, own);
+        while let Some(after) = rest.strip_prefix("- ") {
+            (rest, column, inner) = (after, column + 2, inner + 2);
+            columns.insert(column, inner);
+        }
+        format!("{}{content}", " ".repeat(own))
+    };
+    text.lines().map(&mut indented).collect()
+}
+
+/// By how many blanks a text indents what is below a key.
+fn step(text: &str) -> usize {
+    let lines = text.lines().map(|line| line.trim_end_matches('\r'));
+    let lines: Vec<_> = lines
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .collect();
+    let pairs = lines.windows(2).filter_map(|pair| {
+        let key = pair[0].trim_start_matches([' ', '-']);
+        let below = pair[1].trim_start_matches(' ');
+        let is_below = key.ends_with(':') && !below.is_empty() && !below.starts_with('-');
+        let (outer, inner) = (pair[0].len() - key.len(), pair[1].len() - below.len());
+        (is_below && inner > outer).then(|| inner - outer)
+    });
+    pairs.min().unwrap_or(2)
 }
 
 /// Where the last entry of a mapping in brackets ends; `None` where its value is nothing.
@@ -244,6 +285,11 @@ mod tests {
                 "a: 1 # x\n",
                 &[][..],
                 "a: 1 # x\nb:\n  c: \"true\"\n  d: 1\n",
+            ),
+            (
+                "a:\n    x: 1\n",
+                &["a"],
+                "a:\n    x: 1\n    b:\n        c: \"true\"\n        d: 1\n",
             ),
             ("a: 1", &[], "a: 1\nb:\n  c: \"true\"\n  d: 1"),
             (

@@ -19,7 +19,7 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 pub struct Mended {
     /// The files that are other now, by path, with their texts.
     pub files: BTreeMap<String, String>,
-    /// How many findings are gone.
+    /// How many findings were mended, those among them that showed only after others.
     pub findings: usize,
 }
 
@@ -31,6 +31,10 @@ struct Mending {
     before: String,
     /// How many findings there were before the last round, of each code that it was to mend.
     mended: BTreeMap<&'static str, usize>,
+    /// How many findings' edits the last round applied.
+    applied: usize,
+    /// How many findings' edits stay.
+    kept: usize,
     /// Whether it may be changed any further.
     may_change: bool,
 }
@@ -46,10 +50,8 @@ pub fn mend(
     heed: &dyn Fn(&mut Vec<Diagnostic>),
 ) -> Mended {
     let mut mending: Vec<_> = files.iter().map(Mending::new).collect();
-    let mut first = None;
     for _ in 0..ROUNDS {
         let (sources, findings) = look(cluster, sources, &mending, heed);
-        first.get_or_insert(findings.len());
         let mut was_worse = false;
         for file in &mut mending {
             let own = of_file(&findings, sources.find(&file.path));
@@ -68,14 +70,14 @@ pub fn mend(
             break;
         }
     }
-    let (_, findings) = look(cluster, sources, &mending, heed);
+    let findings = mending.iter().map(|file| file.kept + file.applied).sum();
     let changed = mending.iter().zip(files);
     let changed = changed.filter(|(file, (_, text, _))| file.whole(text) != *text);
     Mended {
         files: changed
             .map(|(file, (_, text, _))| (file.path.clone(), file.whole(text)))
             .collect(),
-        findings: first.unwrap_or_default().saturating_sub(findings.len()),
+        findings,
     }
 }
 
@@ -117,6 +119,8 @@ impl Mending {
             text: text.to_owned(),
             before: text.to_owned(),
             mended: BTreeMap::new(),
+            applied: 0,
+            kept: 0,
             may_change: *may_change,
         }
     }
@@ -127,9 +131,12 @@ impl Mending {
         let is_worse = mended.any(|(id, before)| count(findings, id) >= *before)
             || !reads_alike(&self.before, &self.text);
         self.mended.clear();
+        let applied = std::mem::take(&mut self.applied);
         if is_worse {
             self.text.clone_from(&self.before);
             self.may_change = false;
+        } else {
+            self.kept += applied;
         }
         is_worse
     }
@@ -150,6 +157,7 @@ impl Mending {
             let is_here = fix.edits.iter().all(|edit| edit.span.source == source);
             if is_here && !fix.edits.iter().any(meets) {
                 taken.extend(fix.edits.iter().map(|edit| (edit.span.start, edit)));
+                self.applied += 1;
                 let id = found.code.id;
                 let before = self.mended.entry(id);
                 before.or_insert_with(|| count(findings, id));

@@ -14,6 +14,9 @@ mod pod;
 mod read;
 mod resources;
 mod rules;
+mod shared;
+
+use std::collections::BTreeSet;
 
 use crate::diag::{Code, Report};
 use crate::model::{Cluster, Pool};
@@ -61,9 +64,18 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         pods,
         sources,
     };
+    let before = report.diagnostics().len();
     for rule in RULES {
         (rule.run)(&scene, report);
     }
+    let mut found = report.diagnostics_mut().split_off(before);
+    // What aliases bring to several places is found at each of them, and stands once.
+    let mut said = BTreeSet::new();
+    found.retain(|it| said.insert((it.code.id, it.primary.span)));
+    for finding in &mut found {
+        shared::keep(finding, &manifests.shared);
+    }
+    report.diagnostics_mut().append(&mut found);
 }
 
 impl<'s> Scene<'s> {

@@ -2,12 +2,13 @@
 
 use gpuc_schema::Spanned;
 
-use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL, QUEUE_LABEL};
+use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL, QUEUE_LABEL, Team};
 use crate::node::Node;
 use crate::placement::{Answer, Demand, Reason, Request, Verdict, Why, places};
 use crate::source::Span;
 
 use super::pod::{Container, Pod};
+use super::read::Object;
 use super::resources::{Amount, amount, is_unknown};
 
 /// A pod that no pool holds.
@@ -51,10 +52,14 @@ pub(super) fn unplaced<'s>(cluster: &'s Cluster, pods: &[Pod<'_>]) -> Vec<Unplac
             continue;
         }
         let mut verdicts = places(&demand, cluster);
-        if pod.is_open || is_queued(cluster, pod) {
-            // What completes the pod may choose nodes and tolerate taints.
-            for verdict in &mut verdicts {
+        for verdict in &mut verdicts {
+            if pod.is_open {
+                // What completes the pod may choose nodes and tolerate taints.
                 verdict.reasons.retain(|reason| !is_of_nodes(reason));
+            } else if is_queued(cluster, pod) {
+                // Kueue adds tolerations and labels, and changes none that are there.
+                let is_taint = |why: &Why| matches!(why, Why::Taint { .. });
+                verdict.reasons.retain(|reason| !is_taint(&reason.why));
             }
         }
         let mut answers = verdicts.iter().map(Verdict::answer);
@@ -111,13 +116,26 @@ fn chooses_a_pool(demand: &Demand) -> bool {
 /// Whether it waits in a queue of Kueue's, which gives it the labels and tolerations of a pool when its turn has come.
 /// In a team's namespace it does without naming one.
 pub(super) fn is_queued(cluster: &Cluster, pod: &Pod<'_>) -> bool {
-    let metadata = pod.object.root.get("metadata");
-    let labels = metadata.and_then(|metadata| metadata.get("labels"));
-    let names_one = labels.and_then(|labels| labels.get(QUEUE_LABEL)).is_some();
-    let namespace = pod.object.namespace.as_ref();
-    let mut namespaces = cluster.teams.iter().flat_map(|team| &team.namespaces);
-    let is_a_teams = namespaces.any(|own| Some(&own.value) == namespace);
+    let names_one = queue_named(pod.object).is_some();
+    let namespace = pod.object.namespace.as_deref();
+    let is_a_teams = namespace.is_some_and(|it| team_of(cluster, it).is_some());
     cluster.has_queues() && (names_one || is_a_teams)
+}
+
+/// The queue that an object names.
+pub(super) fn queue_named(object: &Object) -> Option<&Node> {
+    let metadata = object.root.get("metadata")?;
+    metadata.get("labels")?.get(QUEUE_LABEL)
+}
+
+/// The team of a namespace, and which of its namespaces that is.
+pub(super) fn team_of<'c>(cluster: &'c Cluster, namespace: &str) -> Option<(&'c Team, usize)> {
+    let mut teams = cluster.teams.iter();
+    teams.find_map(|team| {
+        let mut namespaces = team.namespaces.iter();
+        let index = namespaces.position(|own| own.value == namespace)?;
+        Some((team, index))
+    })
 }
 
 /// Whether a reason is about which nodes the pod may run on.
@@ -130,7 +148,7 @@ fn is_of_labels(why: &Why) -> bool {
 }
 
 /// Whether a reason is that nodes have no such devices at all.
-pub(super) fn is_not_here(why: &Why) -> bool {
+fn is_not_here(why: &Why) -> bool {
     matches!(why, Why::NotOffered { .. } | Why::ClassNotHere { .. })
 }
 
@@ -185,7 +203,24 @@ pub(super) fn against<'v>(verdict: &'v Verdict<'_>) -> impl Iterator<Item = &'v 
     reasons.filter(|reason| reason.answer == Answer::No)
 }
 
-impl Unplaced<'_> {
+impl<'s> Unplaced<'s> {
+    /// The pool that the pod is nearest to: the one that it names, then one that has the devices that it asks for, then
+    /// the one with the least in the way.
+    pub(crate) fn nearest(&self) -> Option<&Verdict<'s>> {
+        let is_named = |verdict: &Verdict<'_>| {
+            let mut selector = self.demand.selector.iter();
+            selector.any(|label| {
+                let is_it = |value: &String| *value == verdict.pool.name.value;
+                label.key == POOL_LABEL && label.values.iter().any(is_it)
+            })
+        };
+        let distance = |verdict: &&Verdict<'_>| {
+            let lacks = against(verdict).any(|reason| is_not_here(&reason.why));
+            (!is_named(verdict), lacks, against(verdict).count())
+        };
+        self.verdicts.iter().min_by_key(distance)
+    }
+
     /// Where the pod asks for what it does not get: its first GPUs, or else its containers.
     pub(crate) fn span(&self, pods: &[Pod<'_>]) -> Span {
         let pod = &pods[self.pod];

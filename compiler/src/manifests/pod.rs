@@ -45,6 +45,16 @@ const OPEN: &[&str] = &[
     "ClusterServingRuntime",
 ];
 
+/// Argo's kinds of steps, which get tolerations and labels from their workflow.
+///
+/// Source: argoproj/argo-workflows `pkg/apis/workflow/v1alpha1/workflow_types.go`, `Template` (from memory).
+const ARGO: &[&str] = &[
+    "Workflow",
+    "WorkflowTemplate",
+    "ClusterWorkflowTemplate",
+    "CronWorkflow",
+];
+
 /// The pods of an object.
 pub(super) fn pods(object: &Object) -> Vec<Pod<'_>> {
     let mut pods = Vec::new();
@@ -63,9 +73,45 @@ pub(super) fn is_patch(object: &Object) -> bool {
     let completed = OPEN.contains(&object.kind.as_str()) || object.kind == "InferenceService";
     let lacks_image = |it: &Container<'_>| it.node.get("image").is_none();
     !completed
+        && !is_argo(object)
         && pods(object)
             .iter()
             .any(|pod| pod.containers.iter().any(lacks_image))
+}
+
+/// The first GPUs that an object asks for outside of its pods, in a place that looks like a container's resources.
+pub(super) fn unknown(object: &Object) -> Option<&Entry> {
+    let holds_values = NO_PODS.iter().any(|group| object.is_of(group));
+    if holds_values || object.kind == "Application" || object.is_of("karpenter.sh") {
+        return None;
+    }
+    let pods = pods(object);
+    let containers = pods.iter().flat_map(|pod| &pod.containers);
+    let mut known: Vec<_> = containers.map(|container| container.node).collect();
+    known.extend(pods.iter().map(|pod| pod.spec));
+    asked_outside(&object.root, &known)
+}
+
+fn asked_outside<'n>(node: &'n Node, known: &[&'n Node]) -> Option<&'n Entry> {
+    if known.iter().any(|known| std::ptr::eq(*known, node)) {
+        return None;
+    }
+    if let Value::Sequence(items) = &node.value {
+        return items.iter().find_map(|item| asked_outside(item, known));
+    }
+    node.entries().iter().find_map(|entry| {
+        let lists = ["limits", "requests"].into_iter();
+        let lists = lists.filter_map(|list| entry.value.get(list));
+        let mut asks = lists.flat_map(Node::entries);
+        let gpus = asks.find(|asked| resources::is_gpu(&asked.key));
+        let is_resources = entry.key.to_ascii_lowercase().contains("resources");
+        let gpus = gpus.filter(|_| is_resources);
+        gpus.or_else(|| asked_outside(&entry.value, known))
+    })
+}
+
+fn is_argo(object: &Object) -> bool {
+    object.is_of("argoproj.io") && ARGO.contains(&object.kind.as_str())
 }
 
 fn walk<'n>(object: &'n Object, node: &'n Node, pods: &mut Vec<Pod<'n>>) {
@@ -86,12 +132,14 @@ fn walk<'n>(object: &'n Object, node: &'n Node, pods: &mut Vec<Pod<'n>>) {
 
 /// The pod whose spec a mapping is: it has a list of containers.
 fn pod<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
-    let is_open = OPEN.contains(&object.kind.as_str());
+    let is_open = OPEN.contains(&object.kind.as_str()) || is_argo(object);
     let listed = spec.get("containers").map_or(&[][..], Node::items);
     if listed.is_empty() {
-        return model(object, spec);
+        return model(object, spec).or_else(|| step(object, spec));
     }
-    if !listed.iter().all(|item| item.get("name").is_some()) {
+    // Knative names the container of a service by itself.
+    let may_be_nameless = object.is_of("serving.knative.dev");
+    if !may_be_nameless && !listed.iter().all(|item| item.get("name").is_some()) {
         return None;
     }
     let init = spec.get("initContainers").map_or(&[][..], Node::items);
@@ -111,6 +159,14 @@ fn model<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
     let model = (object.kind == "InferenceService").then(|| spec.get("model"))?;
     let model = model.filter(|model| model.get("modelFormat").is_some())?;
     Some(completed(object, spec, model))
+}
+
+/// A step of Argo's with one container.
+fn step<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
+    let of = |key: &str| spec.get(key).filter(|it| !it.entries().is_empty());
+    let container = of("container").or_else(|| of("script"));
+    let container = container.filter(|_| is_argo(object))?;
+    Some(completed(object, spec, container))
 }
 
 /// Trainer's nodes, whose pods a runtime says.
@@ -169,7 +225,10 @@ impl<'n> Container<'n> {
     /// Its name, for messages.
     pub fn name(&self) -> &'n str {
         let name = self.node.get("name").and_then(Node::text);
-        name.unwrap_or("trainer")
+        name.unwrap_or_else(|| match self.node.get("numNodes") {
+            Some(_) => "trainer",
+            None => "main",
+        })
     }
 
     /// What its resources are called and say: under `resources`, or where a TrainJob has them.

@@ -1,11 +1,13 @@
 //! Texts to objects, and what in them is none.
 
+use std::collections::BTreeSet;
+
 use crate::diag::{Report, Severity};
 use crate::node::{Node, Value};
-use crate::source::Sources;
+use crate::source::{Sources, Span};
 use crate::yaml;
 
-use super::pod;
+use super::{pod, shared};
 
 /// A Kubernetes object that somebody wrote.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub struct Manifests {
     pub passed_over: Vec<PassedOver>,
     /// How many files had objects.
     pub files: usize,
+    /// The places that aliases use too.
+    pub(super) shared: BTreeSet<Span>,
 }
 
 /// Something that was read and not checked.
@@ -79,15 +83,23 @@ impl Manifests {
         let id = sources.add(path, text);
         let mut own = Report::default();
         let documents = yaml::documents(sources, id, &mut own);
+        // Those who read the file know what its tags mean; kubectl takes the standard ones, and passes over others.
+        own.diagnostics_mut()
+            .retain(|found| found.code.id != yaml::codes::TAG_UNKNOWN.id);
         let is_broken = own.count(Severity::Error) > 0;
         if is_broken && text.contains("{{") {
             self.pass_over(path, Why::Template);
             return;
         }
+        if is_broken && !text.contains("apiVersion") && !text.contains("kind") {
+            self.pass_over(path, Why::NoObjects);
+            return;
+        }
         report.append(own);
         let before = self.objects.len();
         let mut is_known = is_broken;
-        for document in documents {
+        for mut document in documents {
+            self.shared.append(&mut shared::mark(&mut document.root));
             is_known |= self.add(path, document.root);
         }
         if self.objects.len() > before {
@@ -195,6 +207,15 @@ mod tests {
     fn what_is_no_object_is_said() {
         assert_eq!(why("image: {tag: x}\n"), [Why::NoObjects]);
         assert_eq!(why("# nothing\n"), [Why::NoObjects]);
+        for other in [
+            "markdown_extensions: [{emoji: {index: !!python/name:material.emoji.twemoji ''}}]\n",
+            "Resources: {Bucket: {Name: !Sub '${AWS::StackName}-x'}}\n",
+            "test: {script: [!reference [.setup, script]]}\n",
+            "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n",
+            "{\"a\": 1}\n{\"a\": 2}\n",
+        ] {
+            assert_eq!(why(other), [Why::NoObjects], "{other}");
+        }
         assert_eq!(
             why("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n"),
             [Why::Template]
@@ -206,6 +227,15 @@ mod tests {
         let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n\
                      spec: {template: {spec: {containers: [{name: a, tty: true}]}}}\n";
         assert_eq!(why(patch), [Why::Patch("Deployment a".to_owned())]);
+    }
+
+    #[test]
+    fn standard_tags_are_no_mistakes() {
+        let text =
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: !!str a}\ndata: {a: !!binary aGk=}\n";
+        let (manifests, report) = read("a.yaml", text);
+        assert!(report.diagnostics().is_empty(), "{report:?}");
+        assert_eq!(manifests.objects.len(), 1);
     }
 
     #[test]

@@ -198,3 +198,48 @@ fn a_cluster_with_errors_is_mended_first() {
     assert!(ran.stderr.contains("not checked until"), "{}", ran.stderr);
     assert!(!ran.stdout.contains("pod.yaml"), "{}", ran.stdout);
 }
+
+#[test]
+fn what_is_named_and_cannot_be_read_is_refused() {
+    let place = Place::with(GOOD);
+    place.write("empty.yaml", "# nothing\n---\n");
+    fs::write(place.path("utf16.yaml"), b"\xff\xfea\0").unwrap();
+    for (path, why) in [
+        ("empty.yaml", "has no manifest in it"),
+        ("utf16.yaml", "is UTF-16"),
+        ("/dev/zero", "MiB"),
+    ] {
+        let ran = place.run(&["check", "--manifests", path]).ends_with(2);
+        assert!(ran.stderr.contains(why), "{path}: {}", ran.stderr);
+    }
+    let mut command = place.command(&["check", "--manifests", "-"]);
+    let command = command.stdin(Stdio::null());
+    Ran::of(command.output().unwrap()).ends_with(2);
+}
+
+#[test]
+fn files_that_are_not_ones_own_are_not_changed() {
+    let place = Place::with(GOOD);
+    place.write("kept.yaml", BAD);
+    place.write("linked.yaml", BAD);
+    fs::hard_link(place.path("linked.yaml"), place.path("other.yaml")).unwrap();
+    let mut mode = fs::metadata(place.path("kept.yaml")).unwrap().permissions();
+    mode.set_readonly(true);
+    fs::set_permissions(place.path("kept.yaml"), mode).unwrap();
+    for (path, why) in [("kept.yaml", "is read-only"), ("linked.yaml", "hard link")] {
+        let ran = place
+            .run(&["check", "--manifests", path, "--fix"])
+            .ends_with(2);
+        assert!(ran.stderr.contains(why), "{path}: {}", ran.stderr);
+        assert_eq!(place.read(path), BAD);
+    }
+}
+
+#[test]
+fn a_tree_that_gpuc_made_is_checked_when_its_folder_is_named() {
+    let place = Place::with(GOOD);
+    place.run(&["build", "--out", "trees/demo"]).ends_with(0);
+    place.write("trees/node_modules/x/pod.yaml", BAD);
+    let ran = place.run(&["check", "--manifests", "trees"]).ends_with(0);
+    assert!(!ran.stderr.contains("0 objects"), "{}", ran.stderr);
+}

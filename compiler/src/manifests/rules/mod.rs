@@ -8,9 +8,11 @@ mod image_floating;
 mod image_gone;
 mod label_deprecated;
 mod limit_range;
+mod not_looked_into;
 mod nowhere_to_run;
 mod privileged;
 mod queue_missing;
+mod queue_unknown;
 mod quota_exceeded;
 mod quota_unenforced;
 mod request_too_large;
@@ -49,6 +51,8 @@ pub static RULES: &[&Rule] = &[
     &host_devices::RULE,
     &privileged::RULE,
     &queue_missing::RULE,
+    &not_looked_into::RULE,
+    &queue_unknown::RULE,
 ];
 
 #[cfg(test)]

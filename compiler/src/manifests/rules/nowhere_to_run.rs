@@ -1,9 +1,9 @@
 //! No pool holds a pod.
 
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::place::{Cause, against, is_not_here};
+use crate::manifests::place::{Cause, against};
 use crate::manifests::{Rule, Scene};
-use crate::placement::{Reason, Verdict, line};
+use crate::placement::line;
 
 /// No pool holds a pod.
 pub(super) static RULE: Rule = Rule {
@@ -93,12 +93,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 draft = draft.label(verdict.pool.name.span, line);
             }
         }
-        // A pool without such GPUs is far, however little else is in the way.
-        let distance = |verdict: &&Verdict<'_>| {
-            let lacks = |reason: &Reason| is_not_here(&reason.why);
-            (against(verdict).any(lacks), against(verdict).count())
-        };
-        let nearest = unplaced.verdicts.iter().min_by_key(distance);
+        let nearest = unplaced.nearest();
         let in_the_way = nearest.and_then(|nearest| Some((nearest.pool, against(nearest).next()?)));
         let draft = match in_the_way {
             Some((pool, reason)) if reason.asked.is_written() => draft

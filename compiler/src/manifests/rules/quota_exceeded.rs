@@ -1,9 +1,9 @@
 //! A manifest asks for more than its team may have.
 
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::resources::{Amount, amount};
+use crate::manifests::place::team_of;
+use crate::manifests::resources::{Amount, amount, is_gpu};
 use crate::manifests::{Container, Object, Pod, Rule, Scene};
-use crate::model::Grant;
 use crate::node::Node;
 use crate::source::Span;
 
@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether the pods that an object of a team's namespace makes at once, by `replicas` or `parallelism`,
-ask for no more GPUs than the team's quota has at most.
+ask for no more GPUs than the team's quota has at most. Once a team has a quota of GPUs, or waits in
+a queue, it has none of what the quota does not name.
 
 ### Why it matters
 
@@ -95,7 +96,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
         let copies = copies(pod.object);
         for (resource, asked, span) in asked(pod) {
-            let Some((limit, grant)) = limit(scene, pod.object, resource) else {
+            let Some((limit, place)) = limit(scene, pod, resource) else {
                 continue;
             };
             let all = asked.saturating_mul(copies);
@@ -113,10 +114,17 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             );
             let draft = report.draft(&RULE.code, span, message);
             draft
-                .label(grant.span, format!("the team may have {limit} at most"))
-                .help("ask for less, or write a larger `limit` in the team's quota")
+                .label(place, format!("the team may have {limit} at most"))
+                .help(help(limit))
                 .emit();
         }
+    }
+}
+
+fn help(limit: u64) -> &'static str {
+    match limit {
+        0 => "ask for what the team's quota has, or add this to the quota",
+        _ => "ask for less, or write a larger `limit` in the team's quota",
     }
 }
 
@@ -141,38 +149,61 @@ fn asked<'n>(pod: &Pod<'n>) -> Vec<(&'n str, u64, Span)> {
 fn copies(object: &Object) -> u64 {
     let key = match object.kind.as_str() {
         "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController" => "replicas",
-        "Job" => "parallelism",
+        "Job" => return of_job(object),
         _ => return 1,
     };
-    let count = object.root.get("spec").and_then(|spec| spec.get(key));
-    let count = count
-        .and_then(Node::text)
-        .and_then(|text| text.parse().ok());
-    count.unwrap_or(1)
+    number(object, key).unwrap_or(1)
 }
 
-/// The most of a resource that the team of an object's namespace may have there, and where that is said first; nothing
+/// How many pods a Job has at once: no more than are left to complete, and none while it is suspended.
+///
+/// Source: kubernetes `pkg/controller/job/job_controller.go`, `manageJob` (from memory).
+fn of_job(object: &Object) -> u64 {
+    let spec = object.root.get("spec");
+    let suspended = spec.and_then(|spec| spec.get("suspend"));
+    if suspended.and_then(Node::text) == Some("true") {
+        return 0;
+    }
+    let at_once = number(object, "parallelism").unwrap_or(1);
+    number(object, "completions").map_or(at_once, |all| all.min(at_once))
+}
+
+fn number(object: &Object, key: &str) -> Option<u64> {
+    let count = object.root.get("spec").and_then(|spec| spec.get(key));
+    count?.text()?.parse().ok()
+}
+
+/// The most of a resource that the team of a pod's namespace may have there, and where that is said first; nothing
 /// where no quota counts it.
-fn limit<'s>(scene: &Scene<'s>, object: &Object, resource: &str) -> Option<(u64, &'s Grant)> {
-    let namespace = object.namespace.as_deref()?;
-    let mut teams = scene.cluster.teams.iter();
-    let (team, index) = teams.find_map(|team| {
-        let mut namespaces = team.namespaces.iter();
-        let index = namespaces.position(|own| own.value == namespace)?;
-        Some((team, index))
-    })?;
-    let applies = |grant: &&Grant| {
-        let is_here = grant.namespace.is_none_or(|own| own == index);
-        grant.resource == resource && is_here
-    };
-    // Pools that offer the same are counted together.
-    let grants: Vec<_> = team.grants().filter(applies).collect();
-    let own: Vec<_> = grants.iter().filter(|it| it.namespace.is_some()).collect();
-    let counted = if own.is_empty() {
-        grants.iter().collect()
+fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<(u64, Span)> {
+    let namespace = pod.object.namespace.as_deref()?;
+    let (team, index) = team_of(scene.cluster, namespace)?;
+    let grants = || team.grants().filter(|grant| grant.resource == resource);
+    let own: Vec<_> = grants().filter(|it| it.namespace == Some(index)).collect();
+    let has_queues = scene.cluster.has_queues();
+    let mut quotas = team.written.namespace_quotas.iter();
+    let is_own = quotas.any(|it| it.namespace == team.namespaces[index]);
+    // Pools that offer the same are counted together. Beside a queue a namespace has no quota of GPUs.
+    let counted = if own.is_empty() && (has_queues || !is_own) {
+        grants().filter(|it| it.namespace.is_none()).collect()
     } else {
         own
     };
-    let limit = counted.iter().map(|it| u64::from(it.limit.value)).sum();
-    counted.first().map(|grant| (limit, **grant))
+    if let Some(first) = counted.first() {
+        let limit = counted.iter().map(|it| u64::from(it.limit.value)).sum();
+        return Some((limit, first.span));
+    }
+    let has_quota = team
+        .quota_of(index)
+        .is_some_and(|quota| !quota.gpus.is_empty());
+    let counts_all = if has_queues {
+        !pod.is_of_nodes() && is_gpu(resource)
+    } else {
+        has_quota
+    };
+    let is_offered = scene.cluster.pools.iter().any(|pool| {
+        let mut offers = pool.offers.get().into_iter().flatten();
+        offers.any(|offer| offer.resource == resource)
+    });
+    (counts_all && is_offered).then_some((0, team.name.span))
 }

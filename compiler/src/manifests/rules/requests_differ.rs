@@ -27,8 +27,8 @@ Job is accepted all the same, and never has a pod.
 
 ### What to do
 
-Write the limit; the request follows from it. `gpuc check --fix` makes the limit what the request
-is.
+Write the limit; the request follows from it. `gpuc check --fix` adds a limit that is
+missing; of two that differ it does not know which one is meant.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -104,8 +104,14 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                     Some(_) => continue,
                 };
                 let asked = request.value.text().unwrap_or_default();
-                let draft = draft.help(format!("write `{}: {asked}` in `limits` too", request.key));
-                match mended(scene, container, limit, request) {
+                let help = match limit {
+                    None => format!("write `{}: {asked}` in `limits` too", request.key),
+                    Some(_) => "write the same in both, or the limit alone".to_owned(),
+                };
+                let draft = draft.help(help);
+                // Which of two amounts is meant, only the user knows.
+                let edit = limit.is_none().then(|| mended(scene, container, request));
+                match edit.flatten() {
                     Some(edit) => draft.fix(vec![edit]).emit(),
                     None => draft.emit(),
                 };
@@ -123,18 +129,10 @@ fn differ(limit: &Entry, request: &Entry) -> bool {
 }
 
 /// The limit that the request asks for.
-fn mended(
-    scene: &Scene<'_>,
-    container: &Container<'_>,
-    limit: Option<&Entry>,
-    request: &Entry,
-) -> Option<Edit> {
+fn mended(scene: &Scene<'_>, container: &Container<'_>, request: &Entry) -> Option<Edit> {
     let Amount::Whole(count) = amount(&request.value) else {
         return None;
     };
-    if let Some(limit) = limit {
-        return edit::value(scene.sources, &limit.value, &count.to_string());
-    }
     let resources = &container.resources()?.value;
     let count = like(&request.value, count);
     match resources.get("limits") {

@@ -27,7 +27,8 @@ nvidia.com/gpu.type`. What a GPU is called follows from how its pool shares it: 
 ### What to do
 
 Ask for what the help names, and choose the card by the pool's label in `nodeSelector`. `gpuc check
---fix` renames where only one name can be meant.
+--fix` mends spellings. It makes no shares or slices of whole GPUs, nor the reverse: so many of the
+one are not as many of the other.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -136,7 +137,8 @@ fn say(scene: &Scene<'_>, title: &str, entry: &Entry, keys: &[&Entry], report: &
         None => draft,
     };
     let draft = draft.help(help(scene, &entry.key, &gpus));
-    let edits = meant(&entry.key, &gpus).and_then(|name| rename(scene, keys, name));
+    let meant = meant(&entry.key, &gpus).filter(|meant| is_spelling(&entry.key, meant));
+    let edits = meant.and_then(|name| rename(scene, keys, name));
     match edits {
         Some(edits) => draft.fix(edits).emit(),
         None => draft.emit(),
@@ -194,6 +196,12 @@ fn meant<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
         _ if name == ALPHA => gpus.iter().find(|gpu| **gpu == "nvidia.com/gpu").copied(),
         _ => None,
     }
+}
+
+/// Whether one name is another spelling of the other, so that an amount of the one is the same of the other.
+fn is_spelling(name: &str, meant: &str) -> bool {
+    let is_whole = [ALPHA, "nvidia.com/gpus"].contains(&name) && meant == "nvidia.com/gpu";
+    is_whole || name.eq_ignore_ascii_case(meant)
 }
 
 /// Another name for the resource wherever the container has it; nothing where it asks for that one too.

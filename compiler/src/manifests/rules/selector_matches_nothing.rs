@@ -93,9 +93,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 Why::Label { .. } | Why::NoTerm { .. } | Why::NodeField
             )
         };
-        // The nearest pool has what is asked for beside the labels.
-        let distance = |verdict: &&crate::placement::Verdict<'_>| against(verdict).count();
-        let Some(nearest) = unplaced.verdicts.iter().min_by_key(distance) else {
+        let Some(nearest) = unplaced.nearest() else {
             continue;
         };
         let Some(reason) = against(nearest).find(is_label) else {

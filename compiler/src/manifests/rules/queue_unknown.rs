@@ -1,0 +1,113 @@
+//! A job names a queue that its team does not have.
+
+use crate::diag::{Code, Report, Severity};
+use crate::manifests::place::{queue_named, team_of};
+use crate::manifests::{Object, Rule, Scene};
+use crate::model::QUEUE;
+
+/// A job names a queue that its team does not have.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4024",
+        name: "manifest-queue-unknown",
+        severity: Severity::Warning,
+        summary: "a job names a queue that its team does not have",
+        explain: "### What it checks
+
+Under `queueing: kueue`, whether the queue that an object of a team's namespace names by the label
+`kueue.x-k8s.io/queue-name` is the one that gpuc makes there, `default`, or a LocalQueue among the
+manifests.
+
+### Why it matters
+
+Kueue keeps a job whose queue is not there suspended, and waits for the queue.
+
+### What to do
+
+Write `default`, or leave the label out. If somebody makes the queue elsewhere, write `allow:
+[manifest-queue-unknown]`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research, labels: {kueue.x-k8s.io/queue-name: research}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research, labels: {kueue.x-k8s.io/queue-name: default}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    if !scene.cluster.has_queues() {
+        return;
+    }
+    for object in scene.objects {
+        let team = object.namespace.as_deref();
+        let team = team.and_then(|namespace| team_of(scene.cluster, namespace));
+        let (Some((team, index)), Some(queue)) = (team, queue_named(object)) else {
+            continue;
+        };
+        let name = queue.text().unwrap_or_default();
+        let is_it = |other: &Object| {
+            let is_named = other.name.as_deref() == Some(name);
+            other.kind == "LocalQueue" && is_named && other.namespace == object.namespace
+        };
+        let is_open = name.contains("{{") || name.contains("${");
+        if name == QUEUE || is_open || scene.objects.iter().any(is_it) {
+            continue;
+        }
+        let title = object.title();
+        let message = format!("{title} names a queue that its team does not have: `{name}`");
+        let namespace = &team.namespaces[index];
+        let here = format!("the queue of `{}` is `{QUEUE}`", namespace.value);
+        report
+            .draft(&RULE.code, queue.span(), message)
+            .label(namespace.span, here)
+            .help(format!("write `{QUEUE}`, or leave the label out"))
+            .emit();
+    }
+}

@@ -1,0 +1,58 @@
+//! Parts of a text that aliases use elsewhere too: another text there would change more than what was found.
+
+use std::collections::BTreeSet;
+
+use crate::diag::Diagnostic;
+use crate::node::{Node, Origin, Value};
+use crate::source::Span;
+
+/// Marks the values of a document that stand behind an anchor and are used by an alias or a merge key as used, where
+/// they are written too, and answers where they are.
+pub(super) fn mark(root: &mut Node) -> BTreeSet<Span> {
+    let mut shared = BTreeSet::new();
+    each(root, &mut |node| {
+        if let Origin::Written {
+            span,
+            used: Some(_),
+        } = node.origin
+        {
+            shared.insert(span);
+        }
+    });
+    if !shared.is_empty() {
+        each(root, &mut |node| {
+            if let Origin::Written { span, used } = &mut node.origin
+                && shared.contains(span)
+            {
+                used.get_or_insert(*span);
+            }
+        });
+    }
+    shared
+}
+
+fn each(node: &mut Node, see: &mut dyn FnMut(&mut Node)) {
+    see(node);
+    match &mut node.value {
+        Value::Scalar(_) => {}
+        Value::Sequence(items) => items.iter_mut().for_each(|item| each(item, see)),
+        Value::Mapping(entries) => {
+            for entry in entries {
+                each(&mut entry.value, see);
+            }
+        }
+    }
+}
+
+/// Takes the edits from a finding that would change a shared part.
+pub(super) fn keep(found: &mut Diagnostic, shared: &BTreeSet<Span>) {
+    let is_inside = |edit: Span| {
+        let is_after = |part: &Span| edit.start >= part.end || edit.end > part.end;
+        let mut parts = shared.iter();
+        parts.any(|part| part.source == edit.source && edit.start >= part.start && !is_after(part))
+    };
+    let changes = |fix: &crate::diag::Fix| fix.edits.iter().any(|edit| is_inside(edit.span));
+    if found.fix.as_ref().is_some_and(changes) {
+        found.fix = None;
+    }
+}

@@ -1,0 +1,175 @@
+//! What is shared by aliases, counted by quotas and queues, or made by controllers that gpuc knows little of.
+
+use super::{check, found, mend};
+use crate::support::{Outcome, compile_text};
+
+/// A Job of the team's.
+fn job(spec: &str, ask: &str) -> String {
+    format!(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a, namespace: research-dev}}\nspec:\n  {spec}\n  template:\n    \
+         spec:\n      restartPolicy: Never\n      tolerations: [{{operator: Exists}}]\n      containers:\n      - name: a\n        \
+         image: r.example.com/a:1\n        resources: {{limits: {{{ask}: 1}}}}\n"
+    )
+}
+
+fn codes(outcome: &Outcome) -> Vec<&str> {
+    let found = outcome.findings.iter();
+    found.map(|it| it.code.id).collect()
+}
+
+fn codes_of(text: &str) -> Vec<String> {
+    let (outcome, _) = check("a.yaml", text);
+    codes(&outcome).into_iter().map(str::to_owned).collect()
+}
+
+/// Two pods, the second with this in place of the first's resources.
+fn two(first: &str, second: &str) -> String {
+    let pod = |name: &str, resources: &str| {
+        format!(
+            "- apiVersion: v1\n  kind: Pod\n  metadata: {{name: {name}}}\n  spec:\n    tolerations: [{{operator: Exists}}]\n    \
+             containers:\n    - name: a\n      image: r.example.com/a:1\n      resources: {resources}\n"
+        )
+    };
+    format!(
+        "apiVersion: v1\nkind: List\nitems:\n{}{}",
+        pod("a", first),
+        pod("b", second)
+    )
+}
+
+#[test]
+fn what_an_alias_uses_is_found_once_and_left_to_the_user() {
+    let ask = "{requests: {nvidia.com/gpu: 1}}";
+    let shared = two(&format!("&r {ask}"), "*r");
+    assert_eq!(codes_of(&shared), ["GPUC4002"]);
+    assert_eq!(mend("a.yaml", &shared), (shared.clone(), 0));
+    let merged = two(&format!("&r {ask}"), "{<<: *r}");
+    assert_eq!(mend("a.yaml", &merged).0, merged);
+    let own = two(&format!("&r {ask}"), "{}");
+    let (after, count) = mend("a.yaml", &own);
+    assert_eq!(count, 1);
+    assert!(after.contains("limits: {nvidia.com/gpu: 1}"), "{after}");
+}
+
+#[test]
+fn whole_gpus_are_not_made_shares() {
+    let lab = std::fs::read_to_string(
+        crate::support::repository().join("tests/compiler/manifests/gpu-cluster.yaml"),
+    );
+    let shares = lab.unwrap().replace(
+        "    hosts: [train-1, train-2]\n",
+        "    hosts: [train-1, train-2]\n    sharing: {timeSlicing: {replicas: 4, rename: true}}\n",
+    );
+    let shares = shares.replace(
+        "sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}\n",
+        "sharing: {timeSlicing: {replicas: 2, rename: true}}\n",
+    );
+    let shares = shares.split("teams:").next().unwrap();
+    let mut outcome = compile_text(shares);
+    let text = two(
+        "{limits: {nvidia.com/gpu: 4}}",
+        "{limits: {nvidia.com/GPU.shared: 1}}",
+    );
+    outcome.add_manifests(&[("a.yaml", &text)]);
+    let fixes = outcome
+        .findings
+        .iter()
+        .filter(|it| it.code.id == "GPUC4001");
+    let fixes: Vec<_> = fixes.map(|it| it.fix.is_some()).collect();
+    assert_eq!(fixes, [false, true], "{}", outcome.text());
+}
+
+#[test]
+fn a_job_has_no_more_pods_than_it_completes_and_none_while_it_is_suspended() {
+    let ask = "nvidia.com/gpu";
+    assert_eq!(codes_of(&job("parallelism: 16", ask)), ["GPUC4010"]);
+    assert_eq!(
+        codes_of(&job("parallelism: 16\n  completions: 8", ask)),
+        [""; 0]
+    );
+    assert_eq!(
+        codes_of(&job("parallelism: 16\n  suspend: true", ask)),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_team_with_a_quota_has_none_of_what_it_does_not_name() {
+    assert_eq!(
+        codes_of(&job("parallelism: 1", "nvidia.com/mig-1g.6gb")),
+        ["GPUC4010"]
+    );
+}
+
+#[test]
+fn queues_add_tolerations_and_mend_no_names() {
+    let lab = std::fs::read_to_string(
+        crate::support::repository().join("tests/compiler/manifests/gpu-cluster.yaml"),
+    );
+    let queued = lab
+        .unwrap()
+        .replace("\nteams:", "\nqueueing: kueue\nteams:");
+    let good = job("parallelism: 1", "nvidia.com/gpu")
+        .replace("      tolerations: [{operator: Exists}]\n", "");
+    for (text, code) in [
+        (good.clone(), None),
+        (
+            good.replace(
+                "      containers",
+                "      nodeSelector: {gpuc.dev/pool: trian}\n      containers",
+            ),
+            Some("GPUC4006"),
+        ),
+        (
+            good.replace("nvidia.com/gpu:", "nvidia.com/mig-1g.6gb:"),
+            Some("GPUC4010"),
+        ),
+        (
+            good.replace(
+                "namespace: research-dev",
+                "namespace: research-dev, labels: {kueue.x-k8s.io/queue-name: research}",
+            ),
+            Some("GPUC4024"),
+        ),
+        (
+            good.replace(
+                "namespace: research-dev",
+                "namespace: research-dev, labels: {kueue.x-k8s.io/queue-name: default}",
+            ),
+            None,
+        ),
+    ] {
+        let mut outcome = compile_text(&queued);
+        let before = outcome.findings.len();
+        outcome.add_manifests(&[("a.yaml", &text)]);
+        let found = codes(&outcome).split_off(before);
+        assert_eq!(found, Vec::from_iter(code), "{text}\n{}", outcome.text());
+    }
+}
+
+#[test]
+fn the_pool_that_is_named_is_the_nearest() {
+    let selector =
+        "nodeSelector: {gpuc.dev/pool: slices, kubernetes.io/arch: arm64}\n      containers";
+    let text = job("parallelism: 1", "nvidia.com/gpu").replace("containers", selector);
+    let (outcome, _) = check("a.yaml", &text);
+    assert!(outcome.text().contains("slices"), "{}", outcome.text());
+}
+
+#[test]
+fn pods_of_other_controllers_are_looked_into_or_said() {
+    let workflow = |step: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {{name: a}}\nspec:\n  templates:\n  - name: a\n    \
+             {step}: {{image: \"r.example.com/a:1\", resources: {{limits: {{nvidia.com/gpu: 9}}}}}}\n"
+        )
+    };
+    assert_eq!(codes_of(&workflow("container")), ["GPUC4008"]);
+    assert_eq!(codes_of(&workflow("script")), ["GPUC4008"]);
+    assert_eq!(codes_of(&workflow("plugin")), ["GPUC4023"]);
+    let service = "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      \
+                   containers:\n      - image: r.example.com/a:1\n        resources: {limits: {nvidia.com/gpu: 1}}\n";
+    assert_eq!(codes_of(service), ["GPUC4004"]);
+    let (outcome, _) = check("a.yaml", &workflow("plugin"));
+    assert_eq!(found(&outcome).into_iter().next().unwrap().0, 7);
+}
