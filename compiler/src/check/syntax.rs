@@ -12,7 +12,8 @@ pub(crate) const LONGEST_RELEASE: usize = 53;
 /// A path as the kernel takes it: without a `/` at its end, two of them in a row, or `.`.
 pub(super) fn normal_path(path: &str) -> String {
     let parts = path.split('/').filter(|it| !it.is_empty() && *it != ".");
-    parts.map(|part| format!("/{part}")).collect()
+    let parts: Vec<_> = parts.flat_map(|part| ["/", part]).collect();
+    parts.concat()
 }
 
 /// What is wrong with a label's or taint's key; `None` when nothing is.
