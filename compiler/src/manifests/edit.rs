@@ -120,9 +120,13 @@ fn block(source: &Source, value: &Json) -> Vec<String> {
     text.lines().map(&mut indented).collect()
 }
 
+/// How many lines of a text tell how it is written: every finding asks.
+const TELLING: usize = 500;
+
 /// By how many blanks a text indents what is below a key.
 fn step(text: &str) -> usize {
-    let lines = text.lines().map(|line| line.trim_end_matches('\r'));
+    let lines = text.lines().take(TELLING);
+    let lines = lines.map(|line| line.trim_end_matches('\r'));
     let lines: Vec<_> = lines
         .filter(|line| !line.trim_start().starts_with('#'))
         .collect();

@@ -10,13 +10,19 @@ use crate::source::Span;
 /// they are written too, and answers where they are.
 pub(super) fn mark(root: &mut Node) -> BTreeSet<Span> {
     let mut shared = BTreeSet::new();
+    let mut keys = BTreeSet::new();
     each(root, &mut |node| {
-        if let Origin::Written {
-            span,
-            used: Some(_),
-        } = node.origin
-        {
-            shared.insert(span);
+        shared.extend(used_elsewhere(node));
+        let entries = node.entries().iter();
+        let merged = entries.filter(|entry| used_elsewhere(&entry.value).is_some());
+        keys.extend(merged.map(|entry| entry.key_span));
+    });
+    // A merge key brings the entries of a mapping and not the mapping: an entry added to it would come along.
+    each(root, &mut |node| {
+        let entries = node.entries().iter();
+        let mut own = entries.filter(|entry| used_elsewhere(&entry.value).is_none());
+        if own.any(|entry| keys.contains(&entry.key_span)) {
+            shared.insert(node.span());
         }
     });
     if !shared.is_empty() {
@@ -29,6 +35,17 @@ pub(super) fn mark(root: &mut Node) -> BTreeSet<Span> {
         });
     }
     shared
+}
+
+/// Where a node was written that an alias brought to another place.
+fn used_elsewhere(node: &Node) -> Option<Span> {
+    match node.origin {
+        Origin::Written {
+            span,
+            used: Some(_),
+        } => Some(span),
+        _ => None,
+    }
 }
 
 fn each(node: &mut Node, see: &mut dyn FnMut(&mut Node)) {

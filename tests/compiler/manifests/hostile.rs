@@ -60,7 +60,8 @@ fn what_is_no_manifest_is_said() {
     );
     assert_eq!(why("replicaCount: 1\n"), Some(Why::NoObjects));
     assert_eq!(why(""), Some(Why::NoObjects));
-    assert_eq!(check("a.yaml", "a:\n\tb: 1\n").0.codes(), ["GPUC0001"]);
+    let broken = "apiVersion: v1\nkind: Pod\na:\n\tb: 1\n";
+    assert_eq!(check("a.yaml", broken).0.codes(), ["GPUC0001"]);
     let mut deep = String::from("apiVersion: v1\nkind: Pod\nspec: ");
     write!(deep, "{}1{}", "[".repeat(500), "]".repeat(500)).unwrap();
     assert_eq!(check("a.yaml", &deep).0.codes(), ["GPUC0003"]);

