@@ -356,6 +356,9 @@ fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
+/// The folder of what Karpenter is told of the nodes that it makes.
+pub(crate) const KARPENTER: &str = "karpenter-node-pools";
+
 /// What is made of a cluster.
 pub(crate) struct Compiled {
     /// The runtime's manifests, as a second reader of YAML sees them.
@@ -373,9 +376,12 @@ impl Compiled {
         let mut fields = resources
             .filter(|resource| resource.script == script)
             .flat_map(|resource| &resource.fields);
-        fields.any(|field| {
+        let by_cloud = fields.any(|field| {
             field.kind.name == "taints" && field.want.to_string().contains(STARTUP_TAINT)
-        })
+        });
+        let karpenter = format!("manifests/{KARPENTER}/nodepool-{pool}.yaml");
+        let mut files = self.files.iter().filter(|(path, _)| *path == karpenter);
+        by_cloud || files.any(|(_, text)| text.contains(STARTUP_TAINT))
     }
 }
 

@@ -76,7 +76,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if let Some(name) = priority.filter(|name| !name.starts_with("system-")) {
             look("PriorityClass", name, &priorities, report);
         }
-        let pods = workload.task().and_then(|task| task.pods());
+        let pods = workload.task().and_then(gpuc_schema::config::Task::pods);
         for volume in pods.map_or(&[][..], |pods| pods.volumes) {
             if let VolumeFrom::Claim(claim) = &volume.from.value
                 && let Some(name) = &claim.class

@@ -79,7 +79,7 @@ pub(super) fn objects(work: &Work<'_>, job: &TrainJob) -> Vec<Object> {
 /// What the runtime with this specification is called: after the job, and after what it says. A job keeps the runtime
 /// that it started with, and `runtimeRef` cannot be changed, so that a job whose image or command changed is a new one.
 ///
-/// Source: kubeflow/trainer@v2.3.0 manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml, `runtimeRef`: "field is
+/// Source: kubeflow/trainer@v2.3.0 `manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml`, `runtimeRef`: "field is
 /// immutable".
 fn name(work: &Work<'_>, spec: &Value) -> String {
     let patch = json!(work.workload.value.pod_patch);
