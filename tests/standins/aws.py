@@ -128,6 +128,44 @@ def describe_addon(call):
     _answer(call, {"addon": found})
 
 
+def create_addon(call):
+    cluster, name = _need(call, "--cluster-name", "--addon-name")
+    _cluster(call, cluster)
+    held = call.data["eks"].setdefault("addons", {}).setdefault(cluster, {})
+    if name in held:
+        raise _failed(call, "ResourceInUseException", "Addon already exists.")
+    held[name] = {"addonName": name, "clusterName": cluster, "status": "ACTIVE",
+                  "addonVersion": "v1.0.0-eksbuild.1"}
+    _configure(call, held[name])
+    _answer(call, {"addon": held[name]})
+
+
+def update_addon(call):
+    cluster, name = _need(call, "--cluster-name", "--addon-name")
+    held = call.data["eks"].get("addons", {}).get(cluster, {})
+    if name not in held:
+        raise _failed(call, "ResourceNotFoundException", f"No addon: {name} found in cluster: {cluster}")
+    _configure(call, held[name])
+    _answer(call, {"update": {"id": "u-1", "status": "InProgress"}})
+
+
+def _configure(call, addon):
+    """What is not said is taken away: the role as well as the configuration."""
+    for flag, key in (("--configuration-values", "configurationValues"),
+                      ("--service-account-role-arn", "serviceAccountRoleArn")):
+        addon.pop(key, None)
+        if call.has(flag):
+            addon[key] = call.get(flag)
+    if "configurationValues" in addon:
+        json.loads(addon["configurationValues"])
+
+
+def wait_for_addon(call):
+    cluster, name = _need(call, "--cluster-name", "--addon-name")
+    if name not in call.data["eks"].get("addons", {}).get(cluster, {}):
+        raise _failed(call, "ResourceNotFoundException", f"No addon: {name} found in cluster: {cluster}")
+
+
 def describe_stacks(call):
     (name,) = _need(call, "--stack-name")
     _region(call)
@@ -428,6 +466,8 @@ _GLOBAL = flags("no-cli-pager no-paginate debug no-verify-ssl",
                 "region profile output query endpoint-url color cli-connect-timeout cli-read-timeout")
 _GROUP = flags("", "cluster-name nodegroup-name")
 _NAME = flags("", "name client-request-token")
+_ADDON = flags("", "cluster-name addon-name addon-version configuration-values resolve-conflicts"
+                   " service-account-role-arn")
 _ASG = flags("", "", "tags")
 _COMMANDS = {
     "sts get-caller-identity": (identity, False, {}),
@@ -435,6 +475,9 @@ _COMMANDS = {
     "eks list-clusters": (list_clusters, False, {}),
     "eks describe-nodegroup": (describe_nodegroup, False, _GROUP),
     "eks describe-addon": (describe_addon, False, flags("", "cluster-name addon-name")),
+    "eks create-addon": (create_addon, True, _ADDON),
+    "eks update-addon": (update_addon, True, _ADDON),
+    "eks wait addon-active": (wait_for_addon, False, flags("", "cluster-name addon-name")),
     "cloudformation describe-stacks": (describe_stacks, False, flags("", "stack-name")),
     "cloudformation deploy": (deploy_stack, True, flags(
         "no-fail-on-empty-changeset", "stack-name template-file", "capabilities tags")),

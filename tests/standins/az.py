@@ -292,6 +292,7 @@ def create_cluster(call):
         "networkProfile": {
             "networkPlugin": call.get("--network-plugin", "azure"),
             "networkPluginMode": call.get("--network-plugin-mode", "overlay"),
+            "networkPolicy": call.get("--network-policy", "none"),
         },
         "oidcIssuerProfile": {"enabled": False, "issuerUrl": None},
         "storageProfile": {"blobCsiDriver": None},
@@ -376,6 +377,8 @@ def write_schedule(call):
 def update_cluster(call):
     cluster = _cluster(call, "--name")
     _write_cluster(cluster, call)
+    if call.has("--network-policy"):
+        cluster["networkProfile"]["networkPolicy"] = call.get("--network-policy")
     cluster["_flags"] |= call.values
     _answer(call, _shown(call, cluster))
 
@@ -528,7 +531,7 @@ _POOL_ADD = {**_POOL_UPDATE, **flags(
 for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
     del _POOL_ADD[_flag]
 _AKS = flags("enable-blob-driver enable-oidc-issuer enable-workload-identity enable-managed-identity",
-             "tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel", "tags")
+             "tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
 # What only node pools have, and aks create does not take for its first pool.
 _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
                     " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"

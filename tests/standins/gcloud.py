@@ -241,7 +241,9 @@ def _cluster_settings(call, cluster):
         if call.command == "container clusters create" and not call.get("--enable-ip-alias"):
             raise _refuse(call, "Cannot specify --enable-private-nodes without --enable-ip-alias.")
         private = bool(call.get("--enable-private-nodes"))
-        cluster["networkConfig"] = {"defaultEnablePrivateNodes": private}
+        cluster.setdefault("networkConfig", {})["defaultEnablePrivateNodes"] = private
+    if call.get("--enable-dataplane-v2"):
+        cluster.setdefault("networkConfig", {})["datapathProvider"] = "ADVANCED_DATAPATH"
     _addons(call, cluster)
     _maintenance(call, cluster)
     if call.has("--release-channel"):

@@ -50,6 +50,14 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     match resource.kind.name {
         "EKS cluster" => drift_cluster(&mut state["eks"]["clusters"][name], field),
         "EKS node group" => drift_group(&mut state["eks"]["nodegroups"][name], field),
+        "EKS network plugin" => {
+            let clusters = state["eks"]["addons"].as_object_mut().unwrap();
+            for addons in clusters.values_mut() {
+                addons[name]["configurationValues"] =
+                    json!(r#"{"enableNetworkPolicy": "false", "env": {"A": "b"}}"#);
+            }
+            field.kind.name == "network policies"
+        }
         "CloudFormation stack" => {
             let other = json!([{"Key": "gpuc.dev/template", "Value": "sha256:0"}]);
             state["eks"]["stacks"][name]["Tags"] = other;

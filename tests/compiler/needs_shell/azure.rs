@@ -49,6 +49,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
     match field.kind.name {
         "location" => cluster["location"] = json!("westus"),
         "network" => cluster["networkProfile"]["networkPluginMode"] = json!(null),
+        "network policies" => cluster["networkProfile"]["networkPolicy"] = json!("none"),
         "private API server" => {
             let now = field.want.as_bool().unwrap();
             cluster["apiServerAccessProfile"] = json!({"enablePrivateCluster": !now});

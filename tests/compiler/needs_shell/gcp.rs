@@ -43,6 +43,7 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
 fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
     match field.kind.name {
         "network" => cluster["network"] = json!("other"),
+        "network policies" => cluster["networkConfig"]["datapathProvider"] = json!(null),
         "subnetwork" => cluster["subnetwork"] = json!("other"),
         "private nodes" => {
             let now = field.want.as_bool().unwrap();
