@@ -96,7 +96,14 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["proximityPlacementGroupId"] = json!("/subscriptions/other");
         }
         "disk size" => pool["osDiskSizeGb"] = json!(77),
-        "disk type" => pool["osDiskType"] = json!("Managed"),
+        "disk type" => {
+            let other = if field.want == "Managed" {
+                "Ephemeral"
+            } else {
+                "Managed"
+            };
+            pool["osDiskType"] = json!(other);
+        }
         "pods on a node" => pool["maxPods"] = json!(9),
         "GPU driver" => {
             let other = if field.want == "Install" {
