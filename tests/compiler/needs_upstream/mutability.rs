@@ -47,6 +47,7 @@ const CLUSTER_FACTS: &str = "the facts have no row for it";
 /// Every field of every kind of resource that clouds make.
 #[rustfmt::skip] // One row a line.
 const ROWS: &[Row] = &[
+    row("eks", "EKS network plugin", "network policies", Own("aws eks update-addon --configuration-values")),
     row("eks", "CloudFormation stack", "template", Own("CloudFormation changes a stack to its template")),
     row("eks", NODE_GROUP, "machine type", Pool("machine_type")),
     row("eks", NODE_GROUP, "node image", Pool("os_image_ami_family")),
@@ -99,6 +100,7 @@ const ROWS: &[Row] = &[
 
     row("gke", "GKE cluster", "network", Own(CLUSTER_FACTS)),
     row("gke", "GKE cluster", "subnetwork", Own(CLUSTER_FACTS)),
+    row("gke", "GKE cluster", "network policies", Own("Dataplane V2 is chosen when a cluster is made")),
     row("gke", "GKE cluster", "private nodes", Own(CLUSTER_FACTS)),
     row("gke", "GKE cluster", "release channel", Own("in-place, cluster_fields")),
     row("gke", "GKE cluster", "Kubernetes version of the control plane", Pool("kubernetes_version_control_plane")),
@@ -135,6 +137,7 @@ const ROWS: &[Row] = &[
 
     row("aks", "AKS cluster", "location", Own("replace, cluster_fields")),
     row("aks", "AKS cluster", "network", Own("\"reimages nodes\", cluster_fields: left to people")),
+    row("aks", "AKS cluster", "network policies", Own("az aks update --network-policy reimages the nodes")),
     row("aks", "AKS cluster", "private API server", Own(CLUSTER_FACTS)),
     row("aks", "AKS cluster", "Kubernetes version", Pool("kubernetes_version_control_plane")),
     row("aks", "AKS cluster", "tier", Own(CLUSTER_FACTS)),
