@@ -60,6 +60,7 @@ fn what_is_no_manifest_is_said() {
     );
     assert_eq!(why("replicaCount: 1\n"), Some(Why::NoObjects));
     assert_eq!(why(""), Some(Why::NoObjects));
+    assert_eq!(why("a:\n\tb: 1\n"), Some(Why::NoObjects));
     let broken = "apiVersion: v1\nkind: Pod\na:\n\tb: 1\n";
     assert_eq!(check("a.yaml", broken).0.codes(), ["GPUC0001"]);
     let mut deep = String::from("apiVersion: v1\nkind: Pod\nspec: ");

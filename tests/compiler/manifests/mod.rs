@@ -103,6 +103,10 @@ fn findings_say_where_the_cluster_stands_against_it() {
     }
 }
 
+/// Findings of a file that show, and are mended, only after others: a pod that asked for a misspelt resource lacks a
+/// toleration once it asks for the right one.
+const LATER: &[(&str, usize)] = &[("custom.yaml", 1)];
+
 #[test]
 fn mended_files_are_the_committed_ones() {
     let mut mended = BTreeMap::new();
@@ -111,7 +115,13 @@ fn mended_files_are_the_committed_ones() {
         let before = check(&path, &text).0.findings.len();
         let left = check(&path, &after).0;
         assert_eq!(count > 0, after != text, "{path}");
-        assert!(left.findings.len() <= before, "{path}:\n{}", left.text());
+        let later = LATER.iter().find(|(file, _)| *file == path);
+        assert_eq!(
+            left.findings.len() + count,
+            before + later.map_or(0, |(_, later)| *later),
+            "{path}:\n{}",
+            left.text()
+        );
         let fixes = left.findings.iter().filter(|found| found.fix.is_some());
         assert_eq!(fixes.count(), 0, "{path}:\n{}", left.text());
         assert_eq!(mend(&path, &after), (after.clone(), 0), "{path} again");
