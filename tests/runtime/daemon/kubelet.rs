@@ -9,6 +9,7 @@ use gpuc_runtime::kubelet::api::v1beta1::{
 use serde_json::{Value, json};
 
 use super::{GPU, H100, Node, settle};
+use crate::simulated_kubelet::wipe;
 
 /// NVIDIA's plugin registers twice here, a second late (bottlerocket-os/bottlerocket#4250).
 #[tokio::test]
@@ -34,7 +35,7 @@ async fn a_kubelet_that_starts_after_the_daemon_is_met_once() {
 async fn a_kubelet_that_wipes_its_folder_is_met_again() {
     let mut node = Node::running(H100).await;
     node.kubelet.stop().await;
-    fs::remove_dir_all(node.path("device-plugins")).unwrap();
+    wipe(&node.path("device-plugins"));
     node.kubelet.start().await;
     let met = node.kubelet.met(GPU).await;
     assert_eq!(met.healthy().len(), 8);
@@ -176,7 +177,7 @@ async fn what_is_missing_of_the_kubelet_is_said_once() {
     assert_eq!(node.log().matches("cannot listen on").count(), 1);
     fs::remove_file(node.path("device-plugins").join(&socket)).unwrap();
     node.says("sock again").await;
-    fs::remove_dir_all(node.path("device-plugins")).unwrap();
+    wipe(&node.path("device-plugins"));
     node.says("waiting for the kubelet: there is no folder")
         .await;
     assert_eq!(node.log().matches("waiting for the kubelet").count(), 2);

@@ -9,7 +9,7 @@ use gpuc_runtime::plugin::PluginEvent;
 use tokio::net::UnixListener;
 
 use super::{GPU, Node, SLICE, offer, settle};
-use crate::simulated_kubelet::dial;
+use crate::simulated_kubelet::{dial, wipe};
 
 /// NVIDIA's plugin never notices that.
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn a_wiped_folder_is_met_once_more() {
     let mut node = Node::running().await;
     for life in 2..=6 {
         node.kubelet.kill().await;
-        fs::remove_dir_all(&node.folder).unwrap();
+        wipe(&node.folder);
         if life % 2 == 0 {
             settle().await;
         }

@@ -28,6 +28,22 @@ use tonic::transport::{Channel, Endpoint};
 /// How long anything may take before a test calls it hanging.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Removes a kubelet's whole folder, as whoever resets a node does.
+///
+/// A plugin that runs makes a socket that was deleted again at once, so that a folder may be found full once more
+/// between the last file and the folder itself.
+///
+/// # Panics
+///
+/// Where the folder cannot be removed.
+pub fn wipe(folder: &Path) {
+    let removed = (0..1000).find_map(|_| match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => None,
+        other => Some(other),
+    });
+    removed.expect("the folder is never empty").unwrap();
+}
+
 /// A plugin as the kubelet calls it.
 pub type Plugin = DevicePluginClient<Channel>;
 
