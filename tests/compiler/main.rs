@@ -15,6 +15,7 @@ mod codes;
 mod conflicts;
 mod corpus;
 mod deliveries;
+mod diff;
 mod examples;
 mod fleets;
 mod fresh;

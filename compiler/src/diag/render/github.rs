@@ -38,12 +38,12 @@ fn command(sources: &Sources, found: &Diagnostic) -> String {
 }
 
 /// As <https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts> writes a message.
-fn data(text: &str) -> String {
+pub(crate) fn data(text: &str) -> String {
     let text = text.replace('%', "%25");
     text.replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// As the same file writes a property.
-fn property(text: &str) -> String {
+pub(crate) fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -7,6 +7,9 @@ mod sarif;
 mod short;
 mod text;
 
+pub(crate) use github::{data, property};
+pub(crate) use markdown::cell;
+
 use super::{Diagnostic, Severity};
 use crate::source::{Position, Sources, Span};
 
@@ -107,7 +110,7 @@ fn place(sources: &Sources, span: Span) -> Option<Place<'_>> {
 }
 
 /// Text without characters that would change how the rest is shown.
-fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     text.chars().map(visible_char).collect()
 }
 
