@@ -14,12 +14,14 @@ const SCHEMA: &str = "GPUC_SARIF_SCHEMA";
 
 fn validator() -> jsonschema::Validator {
     let text = fs::read_to_string(needs::path(SCHEMA)).unwrap();
-    let schema: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(
-        schema["title"],
-        "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
-    );
-    jsonschema::draft7::new(&schema).unwrap()
+    // Of a language's name, which gpuc does not give: a bracket that only JavaScript's expressions take.
+    let odd = "-[a-zA-Z]{2}]?$";
+    assert!(text.contains(odd));
+    let schema: Value = serde_json::from_str(&text.replace(odd, "-[a-zA-Z]{2}$")).unwrap();
+    let title = "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema";
+    assert_eq!(schema["title"], title);
+    let options = jsonschema::draft7::options().should_validate_formats(true);
+    options.build(&schema).unwrap()
 }
 
 fn wrong(validator: &jsonschema::Validator, document: &Value) -> Vec<String> {
@@ -106,6 +108,10 @@ fn a_repository_with_findings_has_paths_of_its_own() {
     )
     .unwrap();
     assert_eq!(wrong(&validator, &sarif), [""; 0]);
+    let good = sarif.clone();
     sarif["runs"][0]["tool"]["driver"]["helpUrl"] = "x".into();
+    assert!(!wrong(&validator, &sarif).is_empty());
+    sarif = good;
+    sarif["$schema"] = "no uri".into();
     assert!(!wrong(&validator, &sarif).is_empty());
 }

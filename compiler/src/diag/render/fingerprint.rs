@@ -64,9 +64,10 @@ const BLOCK: usize = 100;
 const FACTOR: u64 = 37;
 
 /// The name of each line as code scanning's upload works it out, which warns about any other: a rolling hash, modulo
-/// 2^64, of the hundred UTF-16 units from the line's start on that are neither spaces nor tabs, with line ends as `\n`, a
-/// mark for the end of the file and zeros after it; and how many lines with the same came before.
-/// <https://github.com/github/codeql-action/blob/0225834cc549ee0ca93cb085b92954821a145866/src/fingerprints.ts>
+/// 2^64, of the hundred UTF-16 units from the line's start on that are neither spaces nor tabs, with line ends as `\n`,
+/// a mark for the end of the file and zeros after it; and how many lines with the same came before.
+///
+/// `src/fingerprints.ts` of github/codeql-action@0225834cc549ee0ca93cb085b92954821a145866
 fn of_lines(text: &str) -> Vec<String> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let units = text

@@ -1,6 +1,5 @@
 //! Findings as a Code Quality report of GitLab, which shows them in the merge request:
-//! <https://docs.gitlab.com/ci/testing/code_quality/> (from memory; read 2026-11-22 as
-//! <https://git.arch.info.mie-u.ac.jp/gitlab/help/ci/testing/code_quality.md>).
+//! <https://docs.gitlab.com/ci/testing/code_quality/>, as an installation's own help had it on 2026-11-22.
 
 use serde_json::{Value, json};
 

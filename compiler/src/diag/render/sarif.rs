@@ -11,8 +11,9 @@ use super::{Place, clean, place, place_to_show};
 use crate::diag::{Code, Diagnostic, Fix, Label, Severity};
 use crate::source::Sources;
 
-/// GitHub refuses a document with more results, and other things about it:
-/// <https://github.com/github/docs/blob/0c5268cc10ff2d246b7eb3fc36e7d36ed9f8bb19/content/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning.md>
+/// GitHub refuses a document with more results. What else it asks for stands in the same page, `SARIF support for code
+/// scanning`: content/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning.md of
+/// github/docs@0c5268cc10ff2d246b7eb3fc36e7d36ed9f8bb19
 const MOST_RESULTS: usize = 25_000;
 
 /// The longest description of a rule there, in characters.
