@@ -129,7 +129,24 @@ fn a_tree_that_is_stale_fails_after_the_report() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn warnings_manifests_and_deny_are_told_once() {
+fn a_warning_beside_a_stale_tree_is_shown_once() {
+    let warns = gpuc::codes()
+        .into_iter()
+        .find(|code| code.name == "floating-tags");
+    let work = Work::with(|folder| {
+        fs::write(folder.join("gpu-cluster.yaml"), warns.unwrap().bad).unwrap();
+    });
+    let ran = pull(&work, &[]);
+    assert_eq!(ran.outputs["result"], "1", "{}", ran.log);
+    assert_eq!(ran.log.matches("::warning file=").count(), 1, "{}", ran.log);
+    let ran = pull(&work, &[("deny", "\n floating-tags\n")]);
+    assert_eq!(ran.outputs["result"], "2", "{}", ran.log);
+    assert!(!ran.log.contains("::warning file="), "{}", ran.log);
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn manifests_paths_and_warnings_are_passed_on() {
     let work = Work::with(|folder| {
         more_gpus(folder);
         let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec:\n  containers:\n  - name: c\n    \
@@ -230,6 +247,7 @@ fn a_push_has_a_summary_and_no_comment() {
     let ran = run(&work, &[HAS_GPUC], false);
     assert_eq!(ran.failed, None, "{}", ran.log);
     assert_eq!(ran.summary, "gpuc finds nothing wrong.\n\n");
+    assert!(!ran.log.contains("::notice"), "{}", ran.log);
     assert_eq!(work.state("GH")["calls"], json!([]));
     assert!(work.read("diff/calls").is_empty());
     // A branch can be named, and is fetched.
@@ -316,15 +334,10 @@ fn words_of_strangers_are_never_obeyed() {
         }
     }
     // No option can be passed off as a base or a path.
-    let ran = pull(
-        &work,
-        &[("base", "--upload-pack=touch pwned"), ("paths", "--help")],
-    );
-    assert!(
-        !work.checkout().join("pwned").exists() && !ran.log.contains("Usage"),
-        "{}",
-        ran.log
-    );
+    let ran = pull(&work, &[("base", "--upload-pack=touch pwned;")]);
+    assert!(!work.checkout().join("pwned").exists(), "{}", ran.log);
+    let ran = pull(&work, &[("paths", "--help")]);
+    assert_eq!(ran.outputs["result"], "3", "{}", ran.log);
 }
 
 #[test]
