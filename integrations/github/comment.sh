@@ -6,7 +6,7 @@ set -euo pipefail
 . "$GITHUB_ACTION_PATH/integrations/github/lib.sh"
 
 # GitHub takes 65,536 characters, and 1 MiB of a summary.
-most_of_comment=65000
+most_of_comment=65536
 most_of_summary=1000000
 
 body=$work/comment.md
@@ -34,13 +34,15 @@ run="$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID"
 characters() { LC_ALL=C.UTF-8 wc -m <"$1"; }
 { printf '%s\n' "$MARKER"; cat "$work/all.md"; } >"$body"
 if [[ $(characters "$body") -gt $most_of_comment ]]; then
-  # Whole lines from the top, up to the first folded part; what is open is closed.
+  # From the top as many whole lines as fit, and nothing folded or drawn that would stay open.
   {
     printf '%s\n' "$MARKER"
-    awk -v most=$((most_of_comment / 2)) '
-      /<details/ { exit }
-      { size += length($0) + 1; if (size > most) exit; print; if (/^```/) open = !open }
-      END { if (open) print "```" }' "$work/all.md"
+    awk -v most=$((most_of_comment - 1000)) '
+      { line[NR] = $0; size += length($0) + 1 }
+      /^ *```/ { drawn = !drawn }
+      { folded += gsub(/<details/, "&") - gsub(/<\/details>/, "&") }
+      !drawn && folded <= 0 && size <= most { last = NR }
+      END { for (i = 1; i <= last; i++) print line[i] }' "$work/all.md"
     printf '\nThis is not all: [the summary of the run](%s) has the rest.\n' "$run"
   } >"$body"
 fi

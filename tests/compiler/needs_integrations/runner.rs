@@ -143,8 +143,9 @@ fn shell(
 }
 
 /// What the runner would do at somebody else's word: anything but showing annotations. It takes for a command what
-/// begins with `::`, or has `##[` anywhere, until the word that `stop-commands` gave: src/Runner.Common/ActionCommand.cs
-/// of actions/runner@079cdb1d05fe0ec50f8c51de5a4fa51d0eb189b0
+/// begins with `::`, or has `##[` anywhere, until the word that `stop-commands` gave.
+///
+/// src/Runner.Common/ActionCommand.cs of actions/runner@079cdb1d05fe0ec50f8c51de5a4fa51d0eb189b0
 fn obeys_no_stranger(log: &str) {
     let mut until: Option<String> = None;
     for line in log.lines() {
