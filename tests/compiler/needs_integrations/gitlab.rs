@@ -218,3 +218,34 @@ fn without_an_image_a_job_says_which_variable_to_set() {
         );
     }
 }
+
+/// GitLab's widget compares a merge request's report with the one of where it goes, and a merge request has one
+/// pipeline: jobs without rules would run in another.
+#[test]
+fn all_jobs_of_a_merge_request_run_in_its_pipeline() {
+    let file = yaml("integrations/gitlab/gpuc.gitlab-ci.yml");
+    let common = &file[".gpuc"]["rules"];
+    let merge_request = json!({"if": "$CI_PIPELINE_SOURCE == \"merge_request_event\""});
+    assert_eq!(common[0], merge_request);
+    assert_eq!(
+        common[1],
+        json!({"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH"})
+    );
+    let jobs = file.as_object().unwrap().iter();
+    let jobs: Vec<_> = jobs.filter(|(name, _)| name.starts_with("gpuc-")).collect();
+    assert_eq!(jobs.len(), 3);
+    for (name, job) in jobs {
+        assert_eq!(job["extends"], ".gpuc", "{name}");
+        let Some(rules) = job.get("rules") else {
+            continue;
+        };
+        // Of its own: the same two, unless trees are not committed; or merge requests alone.
+        let own = if name == "gpuc-build" {
+            let never = json!({"if": "$GPUC_TREE != \"true\"", "when": "never"});
+            json!([never, common[0], common[1]])
+        } else {
+            json!([merge_request])
+        };
+        assert_eq!(rules, &own, "{name}");
+    }
+}
