@@ -30,6 +30,7 @@ mod monitoring;
 mod needs;
 mod needs_clouds;
 mod needs_gcloud;
+mod needs_integrations;
 mod needs_kubectl;
 mod needs_promtool;
 mod needs_shell;

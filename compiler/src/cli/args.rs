@@ -120,6 +120,8 @@ pub(crate) enum FindingsFormat {
     Sarif,
     /// Annotations for GitHub Actions.
     Github,
+    /// A Code Quality report for GitLab.
+    Gitlab,
     /// A table for a comment.
     Markdown,
 }
@@ -132,6 +134,7 @@ impl FindingsFormat {
             Self::Json => Format::Json,
             Self::Sarif => Format::Sarif,
             Self::Github => Format::Github,
+            Self::Gitlab => Format::Gitlab,
             Self::Markdown => Format::Markdown,
         }
     }
