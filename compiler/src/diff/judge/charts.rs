@@ -128,7 +128,6 @@ mod tests {
         for (name, _, rows) in CHARTS {
             let chart = chart::of(name).unwrap();
             for (key, _) in *rows {
-                let first = key.split('.').next().unwrap();
                 let keys = chart::keys::Keys::of(chart.name).unwrap();
                 let found = keys.find(&key.split('.').collect::<Vec<_>>());
                 assert!(
