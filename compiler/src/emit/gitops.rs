@@ -17,13 +17,7 @@ use crate::tree::Tree;
 pub(super) fn emit(folder: &str, objects: &[Object], header: &Header, tree: &mut Tree) {
     let mut folders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for object in objects {
-        let component = match object.component.as_str() {
-            "" => folder.to_owned(),
-            component => format!("{folder}/{}", name::part(component)),
-        };
-        let identity = &object.identity;
-        let kind = identity.kind.to_lowercase();
-        let file = format!("{kind}-{}.yaml", name::part(&identity.name));
+        let (component, file) = place(folder, object);
         let path = format!("{component}/{file}");
         tree.add(path, yaml_file(header, &object.node));
         folders.entry(component).or_default().insert(file);
@@ -36,8 +30,31 @@ pub(super) fn emit(folder: &str, objects: &[Object], header: &Header, tree: &mut
     tree.add(ROOT, whole);
 }
 
+/// Each object with the path of its file.
+pub(super) fn paths<'p>(
+    folder: &str,
+    objects: &'p [Object],
+) -> impl Iterator<Item = (String, &'p Object)> {
+    objects.iter().map(move |object| {
+        let (component, file) = place(folder, object);
+        (format!("{component}/{file}"), object)
+    })
+}
+
+/// The folder and the name of an object's file.
+fn place(folder: &str, object: &Object) -> (String, String) {
+    let component = match object.component.as_str() {
+        "" => folder.to_owned(),
+        component => format!("{folder}/{}", name::part(component)),
+    };
+    let identity = &object.identity;
+    let kind = identity.kind.to_lowercase();
+    let file = format!("{kind}-{}.yaml", name::part(&identity.name));
+    (component, file)
+}
+
 /// The kustomization of the cluster's folder.
-const ROOT: &str = "kustomization.yaml";
+pub(super) const ROOT: &str = "kustomization.yaml";
 
 #[cfg(test)]
 mod tests {

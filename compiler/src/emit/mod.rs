@@ -7,12 +7,16 @@ mod manifest;
 mod name;
 mod readme;
 mod script;
+mod shown;
 
 use crate::node::Node;
 use crate::plan::{Delivery, Plan};
 use crate::tree::Tree;
 use crate::yaml::write::to_yaml;
 use header::Header;
+
+pub use script::{Doing, Part, Parts};
+pub use shown::{Shown, shown};
 
 /// The files of a cluster, by their path below the cluster's folder. `file` is the name of the file that the cluster
 /// stands in, if it has one.
