@@ -111,7 +111,7 @@ fn known_words(deny: &[String]) -> Result<()> {
 }
 
 /// What gpuc picked for a cluster before, by its lock. A lock that cannot be read is complained of when it is written.
-fn choices(out: &Path, name: &str) -> Choices {
+pub(super) fn choices(out: &Path, name: &str) -> Choices {
     let lock: Option<Lock> = write::read_lock(&out.join(name)).ok().flatten();
     Choices {
         machines: lock.map_or_else(BTreeMap::new, |lock| lock.pins.machines),

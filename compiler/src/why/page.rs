@@ -1,0 +1,117 @@
+//! A generated file, with its fields and the lines that they stand on.
+
+use crate::diag::Report;
+use crate::node::{Node, Value};
+use crate::source::{Sources, Span};
+use crate::yaml;
+
+use super::path::{Path, Step, walk};
+
+/// A generated file as it can be asked about.
+#[derive(Debug)]
+pub struct Page {
+    sources: Sources,
+    root: Option<Node>,
+}
+
+impl Page {
+    /// A file by its path and contents.
+    pub fn new(path: &str, contents: &str) -> Self {
+        let mut sources = Sources::default();
+        let id = sources.add(path, contents);
+        let mut root = None;
+        if [".yaml", ".json"].iter().any(|end| path.ends_with(end)) {
+            let documents = yaml::documents(&sources, id, &mut Report::default());
+            root = documents.into_iter().next().map(|document| document.root);
+        }
+        Self { sources, root }
+    }
+
+    /// The document, for files that hold one.
+    pub fn root(&self) -> Option<&Node> {
+        self.root.as_ref()
+    }
+
+    /// How many lines the file has.
+    pub fn line_count(&self) -> usize {
+        self.text().lines().count()
+    }
+
+    /// The text of a line, counted from 1.
+    pub fn line(&self, number: usize) -> &str {
+        self.sources.get(0).map_or("", |source| source.line(number))
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        self.sources.get(0).map_or("", |source| source.text())
+    }
+
+    /// The first and the last line of a field, its key included.
+    pub fn lines_of(&self, path: &Path) -> Option<(usize, usize)> {
+        let root = self.root()?;
+        let node = path.find(root)?;
+        let first = match path.0.split_last() {
+            Some((Step::Key(key), above)) => {
+                let above = Path(above.to_vec());
+                above.find(root)?.entry(key)?.key_span
+            }
+            _ => node.span(),
+        };
+        let first = self.line_at(first.start)?;
+        let end = self.line_at(last_byte(node))?;
+        Some((first, end.max(first)))
+    }
+
+    /// The field that stands on a line: the last one that begins there, or else the one that goes on there.
+    pub fn field_at(&self, line: usize) -> Option<Path> {
+        let root = self.root()?;
+        let mut found = None;
+        walk(root, &mut |path, _| {
+            let begins = self.lines_of(path).map(|(first, _)| first);
+            if !path.0.is_empty() && begins.is_some_and(|first| first <= line) {
+                found = Some(path.clone());
+            }
+        });
+        found
+    }
+
+    fn line_at(&self, byte: u32) -> Option<usize> {
+        Some(self.sources.get(0)?.position(byte).line)
+    }
+}
+
+/// Where the last line of a part is.
+fn last_byte(node: &Node) -> u32 {
+    match &node.value {
+        Value::Sequence(items) if !items.is_empty() => items.last().map_or(0, last_byte),
+        Value::Mapping(entries) if !entries.is_empty() => {
+            entries.last().map_or(0, |entry| last_byte(&entry.value))
+        }
+        _ => {
+            let Span { start, end, .. } = node.span();
+            end.saturating_sub(1).max(start)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_fields_lead_to_each_other() {
+        let text = "# made\nspec:\n  a:\n  - name: x\n    text: |\n      one\n      two\n  b: 1\n";
+        let page = Page::new("a.yaml", text);
+        let lines = |path: &str| page.lines_of(&Path::read(path).unwrap());
+        assert_eq!(lines("spec.a[0].text"), Some((5, 7)));
+        assert_eq!(lines("spec.a"), Some((3, 7)));
+        assert_eq!(lines("spec.c"), None);
+        let at = |line| page.field_at(line).map(|path| path.to_string());
+        assert_eq!(at(1), None);
+        assert_eq!(at(2).as_deref(), Some("spec"));
+        assert_eq!(at(4).as_deref(), Some("spec.a[0].name"));
+        assert_eq!(at(6).as_deref(), Some("spec.a[0].text"));
+        assert_eq!(at(8).as_deref(), Some("spec.b"));
+    }
+}
