@@ -46,5 +46,6 @@ mod teams;
 mod tidy;
 mod typed;
 mod values;
+mod why;
 mod workloads;
 mod yaml;

@@ -57,6 +57,7 @@ pub fn answer(index: &Index<'_>, asked: &Asked, trials: &[Trial]) -> Answer {
     match at {
         At::Whole => {
             answer.rows = rows(index, asked, trials);
+            answer.causes = common(&mut answer.rows);
             let reasons = answer.rows.iter().flat_map(|row| row.reasons.clone());
             answer.reasons = distinct(reasons);
         }
@@ -111,6 +112,30 @@ fn distinct(reasons: impl Iterator<Item = Reason>) -> Vec<Reason> {
     // What holds for more than what was asked about comes last.
     distinct.sort_by_key(|reason| reason.of.is_some());
     distinct
+}
+
+/// Takes what moves every part out of the parts.
+fn common(rows: &mut [Row]) -> Vec<Cause> {
+    let Some((first, others)) = rows.split_first() else {
+        return Vec::new();
+    };
+    let is_in = |row: &Row, cause: &Cause| {
+        let mut causes = row.causes.iter();
+        causes.any(|other| other.leaf.path == cause.leaf.path)
+    };
+    let everywhere = first.causes.iter();
+    let everywhere: Vec<_> = everywhere
+        .filter(|cause| others.iter().all(|row| is_in(row, cause)))
+        .cloned()
+        .collect();
+    for row in rows {
+        row.causes.retain(|cause| {
+            everywhere
+                .iter()
+                .all(|one| one.leaf.path != cause.leaf.path)
+        });
+    }
+    everywhere
 }
 
 /// The parts of a whole file; lines that follow each other and have the same answer are one.

@@ -45,6 +45,7 @@ pub struct Index<'c> {
     compilation: &'c Compilation,
     plan: &'c Plan,
     shown: BTreeMap<String, Shown<'c>>,
+    lines: BTreeMap<String, Vec<Part<'c>>>,
     lock: String,
 }
 
@@ -53,10 +54,16 @@ impl<'c> Index<'c> {
     pub fn new(compilation: &'c Compilation) -> Option<Self> {
         let plan = compilation.plan.as_ref()?;
         let (_, lock) = compilation.output.as_ref()?;
+        let shown = shown(plan, compilation.loaded.file.as_deref());
+        let scripts = shown.iter().filter_map(|(path, shown)| match shown {
+            Shown::Script(parts) => Some((path.clone(), parts.lines())),
+            _ => None,
+        });
         Some(Self {
             compilation,
             plan,
-            shown: shown(plan, compilation.loaded.file.as_deref()),
+            lines: scripts.collect(),
+            shown,
             lock: lock.to_json(),
         })
     }
@@ -140,10 +147,7 @@ impl<'c> Index<'c> {
 
     /// What a line of a script is there for.
     fn part(&self, file: &str, line: usize) -> Option<Part<'c>> {
-        let Shown::Script(parts) = self.shown.get(file)? else {
-            return None;
-        };
-        parts.lines().get(line.checked_sub(1)?).copied()
+        self.lines.get(file)?.get(line.checked_sub(1)?).copied()
     }
 
     /// What a file is there for that is no document.

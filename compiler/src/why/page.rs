@@ -12,6 +12,8 @@ use super::path::{Path, Step, walk};
 pub struct Page {
     sources: Sources,
     root: Option<Node>,
+    /// The line that each field begins on, in order.
+    starts: Vec<(usize, Path)>,
 }
 
 impl Page {
@@ -24,7 +26,34 @@ impl Page {
             let documents = yaml::documents(&sources, id, &mut Report::default());
             root = documents.into_iter().next().map(|document| document.root);
         }
-        Self { sources, root }
+        let mut page = Self {
+            sources,
+            root,
+            starts: Vec::new(),
+        };
+        page.starts = page.starts();
+        page
+    }
+
+    fn starts(&self) -> Vec<(usize, Path)> {
+        let mut starts = Vec::new();
+        let Some(root) = self.root() else {
+            return starts;
+        };
+        walk(root, &mut |path, node| {
+            let key = node.entries().iter().map(|entry| {
+                let path = path.then(Step::Key(entry.key.clone()));
+                (entry.key_span, path)
+            });
+            let items = node.items().iter().enumerate();
+            let items = items.map(|(index, item)| (item.span(), path.then(Step::Index(index))));
+            for (span, path) in key.chain(items) {
+                starts.extend(self.line_at(span.start).map(|line| (line, path)));
+            }
+        });
+        // Of two on one line the inner one comes later.
+        starts.sort_by_key(|(line, path)| (*line, path.0.len()));
+        starts
     }
 
     /// The document, for files that hold one.
@@ -65,15 +94,9 @@ impl Page {
 
     /// The field that stands on a line: the last one that begins there, or else the one that goes on there.
     pub fn field_at(&self, line: usize) -> Option<Path> {
-        let root = self.root()?;
-        let mut found = None;
-        walk(root, &mut |path, _| {
-            let begins = self.lines_of(path).map(|(first, _)| first);
-            if !path.0.is_empty() && begins.is_some_and(|first| first <= line) {
-                found = Some(path.clone());
-            }
-        });
-        found
+        let before = self.starts.partition_point(|(first, _)| *first <= line);
+        let (_, path) = self.starts.get(before.checked_sub(1)?)?;
+        Some(path.clone())
     }
 
     fn line_at(&self, byte: u32) -> Option<usize> {

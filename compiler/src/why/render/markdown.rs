@@ -31,9 +31,17 @@ pub fn markdown(told: &Told) -> String {
                 Some(path) => format!("{path}: {}", part.value),
                 None => part.value.clone(),
             };
-            let (what, from) = (code(&what), cell(&from(part)));
+            let (what, from) = (code(&what), cell(&from(told, part)));
             let _ = writeln!(text, "| {} | {what} | {from} |", part.first_line);
         }
+    }
+    if !told.parts.is_empty() && !told.moved_by.is_empty() {
+        let places: Vec<_> = told
+            .moved_by
+            .iter()
+            .map(|mover| place(&mover.place))
+            .collect();
+        let _ = writeln!(text, "\nAll of it moves with {}.", places.join(", "));
     }
     if !told.reasons.is_empty() {
         text.push('\n');

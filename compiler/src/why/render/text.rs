@@ -13,12 +13,13 @@ pub fn text(told: &Told) -> String {
             let shown = visible(&format!("{}{value}", what.unwrap_or_default()));
             let _ = writeln!(text, "  {shown}");
         }
-        movers(told, &mut text);
+        movers(told, "moved by", &mut text);
     } else {
         text.push('\n');
         for part in &told.parts {
-            row(part, &mut text);
+            row(told, part, &mut text);
         }
+        movers(told, "all of it moved by", &mut text);
     }
     if !told.reasons.is_empty() {
         text.push_str("\nbecause\n");
@@ -42,18 +43,19 @@ fn head(told: &Told) -> String {
     }
 }
 
-fn movers(told: &Told, text: &mut String) {
+fn movers(told: &Told, title: &str, text: &mut String) {
     if told.moved_by.is_empty() {
         let none = match told.tried {
+            _ if !told.parts.is_empty() => "",
             0 => "",
             _ => "\nno single change of the input moves it\n",
         };
         text.push_str(none);
         return;
     }
-    text.push_str("\nmoved by\n");
+    let _ = writeln!(text, "\n{title}");
     for mover in &told.moved_by {
-        let proof = visible(&format!("{} {}", mover.tried, mover.then));
+        let proof = visible(&format!("{}, {}", mover.tried, mover.then));
         let _ = writeln!(text, "  {}\n      {proof}", line(&mover.place));
     }
 }
@@ -73,10 +75,16 @@ fn because(reason: &Because, with_inputs: bool, text: &mut String) {
     }
 }
 
+/// Whether every part has that reason.
+fn is_shared(told: &Told, reason: &Because) -> bool {
+    let has = |part: &Part| part.reasons.iter().any(|other| other.what == reason.what);
+    told.parts.iter().all(has)
+}
+
 /// How many places a row of a table names.
 const PLACES: usize = 4;
 
-fn row(part: &Part, text: &mut String) {
+fn row(told: &Told, part: &Part, text: &mut String) {
     let lines = match (part.first_line, part.last_line) {
         (first, last) if first == last => first.to_string(),
         (first, last) => format!("{first}-{last}"),
@@ -86,21 +94,24 @@ fn row(part: &Part, text: &mut String) {
         None => part.value.clone(),
     };
     let _ = writeln!(text, "{lines:>9}  {}", visible(&what));
-    let from = from(part);
+    let from = from(told, part);
     if !from.is_empty() {
         let _ = writeln!(text, "{:>11}{}", "", visible(&from));
     }
 }
 
-/// What a part comes from, in one line: the places that move it, or else its nearest reason.
-pub(super) fn from(part: &Part) -> String {
+/// What a part comes from, in one line: the places that move it, or else its nearest reason, unless that is the one of
+/// all parts.
+pub(super) fn from(told: &Told, part: &Part) -> String {
     let shown = |place: &Place| match &place.path {
         Some(path) => format!("{}:{} {path}", place.file, place.line),
         None => format!("{}:{}", place.file, place.line),
     };
     let places: Vec<_> = part.moved_by.iter().take(PLACES).map(shown).collect();
     match (part.moved_by.len(), part.reasons.first()) {
-        (0, Some(reason)) => format!("{}: {}", reason.kind.word(), reason.what),
+        (0, Some(reason)) if !is_shared(told, reason) => {
+            format!("{}: {}", reason.kind.word(), reason.what)
+        }
         (count, _) if count > PLACES => {
             format!("{} and {} more", places.join(", "), count - PLACES)
         }

@@ -30,6 +30,8 @@ pub(super) fn others(root: &Node, leaf: &Leaf, cluster: Option<&Cluster>) -> Vec
         return others;
     };
     if let Value::Scalar(scalar) = &node.value {
+        // A name is used elsewhere too.
+        others.extend(renamed(root, leaf, scalar));
         for value in values(root, leaf, scalar, cluster) {
             let tried = format!("with `{}` in its place", plain(&value));
             let changed = replaced(root, &leaf.path, Some(Value::Scalar(value)));
@@ -39,7 +41,6 @@ pub(super) fn others(root: &Node, leaf: &Leaf, cluster: Option<&Cluster>) -> Vec
                 renamed: None,
             }));
         }
-        others.extend(renamed(root, leaf, scalar));
     }
     others.extend(chosen(root, leaf, node));
     others
