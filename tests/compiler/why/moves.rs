@@ -176,20 +176,17 @@ fn held(
             let spans = causes.iter().map(|cause| cause.leaf.span);
             let mut spans = spans.chain(reasons.iter().flat_map(|reason| reason.inputs.clone()));
             if !spans.any(|place| place.start <= span.start && span.end <= place.end) {
-                let what = &compilation.loaded.root;
-                let what = index_path(what, span);
-                missing.push(format!("{what} -> {file} {}", shown(at)));
+                missing.push(format!("{file} {}", shown(at)));
             }
         }
     }
-    (count, missing)
-}
-
-fn index_path(root: &Node, span: Span) -> String {
-    let entries = root.entries().iter();
-    let top = entries.filter(|entry| entry.value.span().start <= span.start);
-    let top = top.last().map_or("", |entry| entry.key.as_str());
-    format!("{top} at byte {}", span.start)
+    let path = index.path_of(span).map(|path| path.to_string());
+    let what = path.unwrap_or_default();
+    let all = missing.first().map(|first| {
+        let count = missing.len();
+        format!("{what}: {count} parts, such as {first}")
+    });
+    (count, all.into_iter().collect())
 }
 
 fn shown(at: &At) -> String {

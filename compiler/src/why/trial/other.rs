@@ -41,6 +41,7 @@ pub(super) fn others(root: &Node, leaf: &Leaf, cluster: Option<&Cluster>) -> Vec
                 renamed: None,
             }));
         }
+        others.extend(everywhere(root, leaf, scalar, cluster));
     }
     others.extend(chosen(root, leaf, node));
     others
@@ -133,6 +134,7 @@ fn near(text: &str) -> Vec<String> {
     }
     near.push(format!("{text}x"));
     near.push(format!("{text}2"));
+    near.push(format!("{text}-a"));
     if let Some(last) = text.chars().last().filter(char::is_ascii_lowercase) {
         let next = if last == 'z' {
             'y'
@@ -158,6 +160,58 @@ fn beside(root: &Node, leaf: &Leaf, text: &str) -> Vec<String> {
     });
     texts.truncate(12);
     texts
+}
+
+/// The most texts that are tried wherever a text stands.
+const EVERYWHERE: usize = 6;
+
+/// Another text wherever this one begins a text: with a region the zones in it have to change.
+fn everywhere(root: &Node, leaf: &Leaf, scalar: &Scalar, cluster: Option<&Cluster>) -> Vec<Other> {
+    let Core::Text(old) = scalar.core() else {
+        return Vec::new();
+    };
+    let mut count = 0;
+    walk(root, &mut |_, node| {
+        count += usize::from(node.text().is_some_and(|text| text.starts_with(old)));
+    });
+    if count < 2 {
+        return Vec::new();
+    }
+    let texts = values(root, leaf, scalar, cluster)
+        .into_iter()
+        .take(EVERYWHERE);
+    let texts = texts.filter_map(|new| match new {
+        Scalar::Text(new) => Some(new),
+        _ => None,
+    });
+    let other = |new: String| {
+        let mut root = root.clone();
+        begin_with(&mut root, old, &new);
+        Other {
+            root,
+            tried: format!("with `{new}` wherever `{old}` stands"),
+            renamed: None,
+        }
+    };
+    texts.map(other).collect()
+}
+
+fn begin_with(node: &mut Node, old: &str, new: &str) {
+    match &mut node.value {
+        Value::Scalar(scalar) => {
+            if let Core::Text(text) = scalar.core()
+                && let Some(rest) = text.strip_prefix(old)
+            {
+                *scalar = Scalar::Text(format!("{new}{rest}"));
+            }
+        }
+        Value::Sequence(items) => items.iter_mut().for_each(|item| begin_with(item, old, new)),
+        Value::Mapping(entries) => {
+            for entry in entries {
+                begin_with(&mut entry.value, old, new);
+            }
+        }
+    }
 }
 
 /// A name with another letter, wherever it stands.
@@ -241,8 +295,11 @@ mod tests {
     #[test]
     fn near_texts_keep_their_shape() {
         let near = |text| near(text).join(" ");
-        assert_eq!(near("1.34"), "1.35 1.33 1.68 1.34x 1.342");
-        assert_eq!(near("100Gi"), "101Gi 99Gi 200Gi 100Gix 100Gi2 100Gj");
+        assert_eq!(near("1.34"), "1.35 1.33 1.68 1.34x 1.342 1.34-a");
+        assert_eq!(
+            near("100Gi"),
+            "101Gi 99Gi 200Gi 100Gix 100Gi2 100Gi-a 100Gj"
+        );
         assert!(near("000000000012").starts_with("000000000013 "));
         assert!(near("us-east-1").starts_with("us-east-2 "));
         assert!(near("eu-west1-b").ends_with(" eu-west1-c"));
