@@ -245,6 +245,19 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
+    /// Says of what stands below these keys why it is there; nothing of what is not there.
+    pub fn because(&mut self, keys: &[&str], origin: Origin) {
+        let Some((first, rest)) = keys.split_first() else {
+            self.origin = origin;
+            return;
+        };
+        if let Value::Mapping(entries) = &mut self.value
+            && let Some(entry) = entries.iter_mut().find(|entry| entry.key == *first)
+        {
+            entry.value.because(rest, origin);
+        }
+    }
+
     /// The text of a leaf, as written or as made; `None` for collections and for leaves that are not text.
     pub fn text(&self) -> Option<&str> {
         match &self.value {

@@ -21,7 +21,10 @@ fn ask(place: &Place, what: &str) -> Value {
     let schema = fs::read_to_string(repository().join("schema/why.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let wrong: Vec<_> = validator.iter_errors(&told).map(|error| error.to_string()).collect();
+    let wrong: Vec<_> = validator
+        .iter_errors(&told)
+        .map(|error| error.to_string())
+        .collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     told
 }
@@ -29,7 +32,9 @@ fn ask(place: &Place, what: &str) -> Value {
 /// The fields of the input that move it.
 fn movers(told: &Value) -> Vec<&str> {
     let movers = told["movedBy"].as_array().unwrap().iter();
-    movers.map(|mover| mover["place"]["path"].as_str().unwrap()).collect()
+    movers
+        .map(|mover| mover["place"]["path"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -47,10 +52,18 @@ fn a_field_leads_to_the_line_that_it_comes_from() {
     let at = &mover["place"];
     assert_eq!(at["file"], "gpu-cluster.yaml");
     assert_eq!((&at["line"], &at["column"]), (&6.into(), &23.into()));
-    assert!(told["reasons"].as_array().is_some_and(|all| !all.is_empty()));
+    assert!(
+        told["reasons"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty())
+    );
     // The same by its line, by its object, and however the file is named.
     let text = place.read(DAEMON_SET);
-    let line = text.lines().position(|line| line.contains("image: ")).unwrap() + 1;
+    let line = text
+        .lines()
+        .position(|line| line.contains("image: "))
+        .unwrap()
+        + 1;
     assert_eq!(told["firstLine"], line);
     let below = DAEMON_SET.strip_prefix("clusters/").unwrap();
     let inside = below.strip_prefix("demo/").unwrap();
@@ -79,7 +92,10 @@ fn files_without_fields_are_asked_by_their_lines() {
         let at = text.lines().position(|line| line.contains(what));
         format!("{file}:{}", at.unwrap() + 1)
     };
-    let told = ask(&place, &line("clusters/demo/cloud/verify.sh", "context=lab"));
+    let told = ask(
+        &place,
+        &line("clusters/demo/cloud/verify.sh", "context=lab"),
+    );
     assert_eq!(movers(&told), ["cloud.onPrem.context"]);
     let told = ask(&place, &line("clusters/demo/README.md", "A30"));
     assert!(movers(&told).contains(&"nodePools[1].gpu.model"), "{told}");
@@ -87,7 +103,10 @@ fn files_without_fields_are_asked_by_their_lines() {
     assert_eq!(movers(&told), Vec::<&str>::new());
     assert_eq!(told["reasons"][0]["kind"], "fixed");
     let told = ask(&place, "clusters/demo/gpuc.lock.json#input");
-    assert!(movers(&told).len() > 4, "every value is in the digest: {told}");
+    assert!(
+        movers(&told).len() > 4,
+        "every value is in the digest: {told}"
+    );
     let told = ask(&place, &format!("{DAEMON_SET}:1"));
     assert_eq!(told["reasons"][0]["kind"], "fixed", "{told}");
 }
@@ -103,11 +122,23 @@ fn a_whole_file_is_a_table_and_a_section_has_its_reasons() {
     assert_eq!(image["movedBy"][0]["path"], "stack.runtimeImage");
     let section = ask(&place, &format!("{DAEMON_SET}#spec.template.spec"));
     assert_eq!(section["parts"], Value::Array(Vec::new()));
-    assert!(movers(&section).contains(&"stack.runtimeImage"), "{section}");
-    for (format, wanted) in [("text", "because\n"), ("markdown", "| Line | What | From |\n")] {
-        let ran = place.run(&["why", DAEMON_SET, "--format", format]).ends_with(0);
+    assert!(
+        movers(&section).contains(&"stack.runtimeImage"),
+        "{section}"
+    );
+    for (format, wanted) in [
+        ("text", "because\n"),
+        ("markdown", "| Line | What | From |\n"),
+    ] {
+        let ran = place
+            .run(&["why", DAEMON_SET, "--format", format])
+            .ends_with(0);
         assert!(ran.stdout.contains(wanted), "{}", ran.stdout);
-        assert!(ran.stdout.contains("gpu-cluster.yaml:6 stack.runtimeImage"), "{}", ran.stdout);
+        assert!(
+            ran.stdout.contains("gpu-cluster.yaml:6 stack.runtimeImage"),
+            "{}",
+            ran.stdout
+        );
     }
 }
 
@@ -116,21 +147,51 @@ fn what_is_not_there_is_said_with_what_is() {
     let place = Place::with(GOOD);
     place.build();
     for (what, message, help) in [
-        ("DaemonSet/gpuc-runtime-gpus", "no file and no object", "`DaemonSet/gpuc-runtime-gpu`"),
-        ("Deployment/x", "no file and no object", "Deployment/namespace/name"),
-        ("clusters/demo/instal.sh", "no file and no object", "install.sh`"),
-        ("clusters/demo/install.sh:9999", "no line 9999", "the lines 1 to"),
-        ("clusters/demo/install.sh#spec", "has no fields", "install.sh:1"),
-        ("DaemonSet/gpuc-runtime-gpu#spec.templat.spec", "no field", "`spec.template.spec`"),
+        (
+            "DaemonSet/gpuc-runtime-gpus",
+            "no file and no object",
+            "`DaemonSet/gpuc-runtime-gpu`",
+        ),
+        (
+            "Deployment/x",
+            "no file and no object",
+            "Deployment/namespace/name",
+        ),
+        (
+            "clusters/demo/instal.sh",
+            "no file and no object",
+            "install.sh`",
+        ),
+        (
+            "clusters/demo/install.sh:9999",
+            "no line 9999",
+            "the lines 1 to",
+        ),
+        (
+            "clusters/demo/install.sh#spec",
+            "has no fields",
+            "install.sh:1",
+        ),
+        (
+            "DaemonSet/gpuc-runtime-gpu#spec.templat.spec",
+            "no field",
+            "`spec.template.spec`",
+        ),
         ("DaemonSet/gpuc-runtime-gpu#image", "no field", IMAGE),
-        ("DaemonSet/gpuc-runtime-gpu#spec..x", "is no path", "spec.containers[0].name"),
+        (
+            "DaemonSet/gpuc-runtime-gpu#spec..x",
+            "is no path",
+            "spec.containers[0].name",
+        ),
     ] {
         let ran = place.run(&["why", what]).ends_with(2);
         assert_eq!(ran.stdout, "", "{what}");
         assert!(ran.stderr.contains(message), "{what}: {}", ran.stderr);
         assert!(ran.stderr.contains(help), "{what}: {}", ran.stderr);
     }
-    let ran = place.run(&["why", "Kustomization", "none.yaml"]).ends_with(3);
+    let ran = place
+        .run(&["why", "Kustomization", "none.yaml"])
+        .ends_with(3);
     assert!(ran.stderr.contains("none.yaml"), "{}", ran.stderr);
     place.write("gpu-cluster.yaml", &GOOD.replace("A30", "A31"));
     let ran = place.run(&["why", DAEMON_SET]).ends_with(2);
@@ -146,7 +207,11 @@ fn a_stale_tree_is_said_to_be_one() {
     assert_eq!(ran.stderr, "");
     place.write("gpu-cluster.yaml", &GOOD.replace("0.1.0", "0.2.0"));
     let ran = place.run(&["why", &what]).ends_with(0);
-    assert!(ran.stderr.contains("is not what would be built now"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("is not what would be built now"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stdout.contains("gpuc-runtime:0.2.0"), "{}", ran.stdout);
 }
 
@@ -162,7 +227,10 @@ fn in_a_fleet_the_base_is_named() {
     let ran = place.run(&["why", object]).ends_with(2);
     assert!(ran.stderr.contains("is not one thing"), "{}", ran.stderr);
     let file = "staging/manifests/gpuc-runtime/gpuc-system/daemonset-gpuc-runtime-infer.yaml";
-    let told = ask(&place, &format!("{file}#spec.template.spec.containers[0].image"));
+    let told = ask(
+        &place,
+        &format!("{file}#spec.template.spec.containers[0].image"),
+    );
     let movers = told["movedBy"].as_array().unwrap();
     let image = movers
         .iter()

@@ -59,8 +59,9 @@ fn what_moves_with_a_line_names_that_line() {
         let found: Vec<_> = edits
             .par_iter()
             .filter_map(|(span, edited)| {
-                let after = compile_text(edited);
-                Some(held(compilation, &trials, *span, &files(&after)?))
+                // The first that is understood.
+                let mut after = edited.iter().filter_map(|text| files(&compile_text(text)));
+                Some(held(compilation, &trials, *span, &after.next()?))
             })
             .collect();
         let tried: usize = found.iter().map(|(moved, _)| moved).sum();
@@ -91,8 +92,8 @@ fn trials(compilation: &Compilation) -> Vec<Trial> {
         .collect()
 }
 
-/// Each leaf of the document, and the text with another value there.
-fn edits(root: &Node, text: &str) -> Vec<(Span, String)> {
+/// Each leaf of the document, and the texts with other values there.
+fn edits(root: &Node, text: &str) -> Vec<(Span, Vec<String>)> {
     let mut edits = Vec::new();
     let mut waiting = vec![root];
     while let Some(node) = waiting.pop() {
@@ -103,16 +104,17 @@ fn edits(root: &Node, text: &str) -> Vec<(Span, String)> {
                 let span = node.span();
                 let (start, end) = (span.start as usize, span.end as usize);
                 let old = text[start..end].trim_matches('"').to_owned();
-                for new in others(&old) {
+                let quote = if text[start..].starts_with('"') {
+                    "\""
+                } else {
+                    ""
+                };
+                let edited = others(&old).into_iter().map(|new| {
                     let mut edited = text.to_owned();
-                    let quote = if text[start..].starts_with('"') {
-                        "\""
-                    } else {
-                        ""
-                    };
                     edited.replace_range(start..end, &format!("{quote}{new}{quote}"));
-                    edits.push((span, edited));
-                }
+                    edited
+                });
+                edits.push((span, edited.collect()));
             }
         }
     }

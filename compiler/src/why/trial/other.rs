@@ -34,11 +34,13 @@ pub(super) fn others(root: &Node, leaf: &Leaf, cluster: Option<&Cluster>) -> Vec
         others.extend(renamed(root, leaf, scalar));
         for value in values(root, leaf, scalar, cluster) {
             let tried = format!("with `{}` in its place", plain(&value));
+            let names = node.text().filter(|_| is_name(leaf));
+            let renamed = names.map(|old| (old.to_owned(), plain(&value)));
             let changed = replaced(root, &leaf.path, Some(Value::Scalar(value)));
             others.extend(changed.map(|root| Other {
                 root,
                 tried,
-                renamed: None,
+                renamed,
             }));
         }
         others.extend(everywhere(root, leaf, scalar, cluster));
@@ -219,7 +221,7 @@ fn renamed(root: &Node, leaf: &Leaf, scalar: &Scalar) -> Option<Other> {
     let Core::Text(old) = scalar.core() else {
         return None;
     };
-    if !matches!(leaf.path.0.last(), Some(Step::Key(key)) if key == "name") {
+    if !is_name(leaf) {
         return None;
     }
     let new = format!("{old}x");
@@ -230,6 +232,11 @@ fn renamed(root: &Node, leaf: &Leaf, scalar: &Scalar) -> Option<Other> {
         tried: format!("with the name `{new}` wherever it stands"),
         renamed: Some((old.to_owned(), new)),
     })
+}
+
+/// Whether it is a name, by which files are called too.
+fn is_name(leaf: &Leaf) -> bool {
+    matches!(leaf.path.0.last(), Some(Step::Key(key)) if key == "name")
 }
 
 fn rename(node: &mut Node, old: &str, new: &str) {
