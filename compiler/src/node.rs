@@ -245,16 +245,22 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
-    /// Says of what stands below these keys why it is there; nothing of what is not there.
+    /// Says of what stands below these keys, or numbers of items, why it is there; nothing of what is not there.
     pub fn because(&mut self, keys: &[&str], origin: Origin) {
         let Some((first, rest)) = keys.split_first() else {
             self.origin = origin;
             return;
         };
-        if let Value::Mapping(entries) = &mut self.value
-            && let Some(entry) = entries.iter_mut().find(|entry| entry.key == *first)
-        {
-            entry.value.because(rest, origin);
+        let below = match &mut self.value {
+            Value::Scalar(_) => None,
+            Value::Sequence(items) => first.parse().ok().and_then(|at: usize| items.get_mut(at)),
+            Value::Mapping(entries) => {
+                let entry = entries.iter_mut().find(|entry| entry.key == *first);
+                entry.map(|entry| &mut entry.value)
+            }
+        };
+        if let Some(below) = below {
+            below.because(rest, origin);
         }
     }
 

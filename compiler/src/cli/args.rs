@@ -219,8 +219,8 @@ pub(crate) struct ExplainArgs {
 /// `gpuc why`.
 #[derive(Args, Debug)]
 pub(crate) struct WhyArgs {
-    /// A generated file, a field or a line of it, or an object: clusters/demo/install.sh, FILE#spec.replicas, FILE:12,
-    /// Deployment/name, Deployment/namespace/name#spec.
+    /// A generated file, a field or a line of it, or an object: `clusters/demo/install.sh`, `FILE#spec.replicas`,
+    /// `FILE:12`, `Deployment/name`, `Deployment/namespace/name#spec`.
     #[arg(value_name = "FILE[#FIELD]", value_hint = clap::ValueHint::AnyPath)]
     pub(crate) what: String,
     /// The input: files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml; `-` is standard input.

@@ -124,7 +124,7 @@ impl<'c> Index<'c> {
         };
         let reasons = reason::of_field(shown, &self.plan.releases, &path);
         if reasons.is_empty() {
-            self.of_text(shown)
+            of_text(shown)
         } else {
             reasons
         }
@@ -150,18 +150,6 @@ impl<'c> Index<'c> {
         self.lines.get(file)?.get(line.checked_sub(1)?).copied()
     }
 
-    /// What a file is there for that is no document.
-    fn of_text(&self, shown: &Shown<'_>) -> Vec<Reason> {
-        let fixed = match shown {
-            Shown::Library => fixed::LIBRARY.to_owned(),
-            Shown::Definitions(kind) => fixed::definitions(kind.name),
-            Shown::Readme => fixed::README.to_owned(),
-            Shown::Script(_) => fixed::HEAD.to_owned(),
-            _ => return Vec::new(),
-        };
-        vec![Reason::fixed(fixed)]
-    }
-
     /// The parts of a file that have an answer of their own: the leaves of a document, or else runs of lines that are
     /// there for the same reason.
     pub fn parts(&self, file: &str, page: &Page) -> Vec<(At, Vec<Reason>)> {
@@ -184,18 +172,27 @@ impl<'c> Index<'c> {
         parts
     }
 
-    /// Where in the document a place of the input is.
-    pub fn path_of(&self, span: Span) -> Option<Path> {
-        let mut found = None;
+    /// Where in the document each place of the input is.
+    pub fn places(&self) -> BTreeMap<Span, Path> {
+        let mut places = BTreeMap::new();
         path::walk(self.input(), &mut |path, node| {
-            let is_key = node.entries().iter().find(|entry| entry.key_span == span);
-            if let Some(entry) = is_key {
-                found = Some(path.then(Step::Key(entry.key.clone())));
+            for entry in node.entries() {
+                places.insert(entry.key_span, path.then(Step::Key(entry.key.clone())));
             }
-            if node.span() == span {
-                found = Some(path.clone());
-            }
+            places.insert(node.span(), path.clone());
         });
-        found
+        places
     }
+}
+
+/// What a file is there for that is no document.
+fn of_text(shown: &Shown<'_>) -> Vec<Reason> {
+    let fixed = match shown {
+        Shown::Library => fixed::LIBRARY.to_owned(),
+        Shown::Definitions(kind) => fixed::definitions(kind.name),
+        Shown::Readme => fixed::README.to_owned(),
+        Shown::Script(_) => fixed::HEAD.to_owned(),
+        _ => return Vec::new(),
+    };
+    vec![Reason::fixed(fixed)]
 }

@@ -106,6 +106,10 @@ fn origin(origin: &Origin) -> Option<Reason> {
             Reason::new(Kind::Written, "the file says so").from(&spans)
         }
         Origin::Made(made) => match &made.because {
+            // Where it says nothing, nothing was written.
+            Because::Written if made.inputs.is_empty() => {
+                Reason::new(Kind::Default, "nobody wrote anything else")
+            }
             Because::Written => Reason::new(Kind::Written, "the file says so"),
             Because::Default => Reason::new(Kind::Default, "nobody wrote anything else"),
             Because::Rule(rule) => Reason::new(Kind::Rule, *rule),

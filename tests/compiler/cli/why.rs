@@ -97,7 +97,7 @@ fn files_without_fields_are_asked_by_their_lines() {
         &line("clusters/demo/cloud/verify.sh", "context=lab"),
     );
     assert_eq!(movers(&told), ["cloud.onPrem.context"]);
-    let told = ask(&place, &line("clusters/demo/README.md", "A30"));
+    let told = ask(&place, &line("clusters/demo/README.md", "a30-24gb"));
     assert!(movers(&told).contains(&"nodePools[1].gpu.model"), "{told}");
     let told = ask(&place, "clusters/demo/cloud/lib.sh:30");
     assert_eq!(movers(&told), Vec::<&str>::new());

@@ -11,8 +11,8 @@ use crate::corpus::cases;
 /// Whether a reason says anything: where it was written, or a name with what it is.
 fn says(reason: &Reason) -> bool {
     match reason.kind {
-        Kind::Written | Kind::Default => !reason.inputs.is_empty(),
-        Kind::Rule | Kind::Fixed => !reason.what.trim().is_empty(),
+        Kind::Written => !reason.inputs.is_empty(),
+        Kind::Default | Kind::Rule | Kind::Fixed => !reason.what.trim().is_empty(),
         Kind::Fact => {
             let source = reason.source.as_deref().unwrap_or_default();
             !reason.what.trim().is_empty() && !source.trim().is_empty()

@@ -16,7 +16,7 @@ use serde_yaml::Value as Yaml;
 
 use crate::support::{Outcome, compile_text, repository};
 
-/// The examples, between them of every cloud, with teams, queues and a GitOps tool.
+/// The examples, between them of every cloud, with teams and with Argo CD.
 const EXAMPLES: &[&str] = &[
     "aks-argocd",
     "eks-teams",
@@ -182,8 +182,8 @@ fn held(
             }
         }
     }
-    let path = index.path_of(span).map(|path| path.to_string());
-    let what = path.unwrap_or_default();
+    let what = index.places().get(&span).map(ToString::to_string);
+    let what = what.unwrap_or_default();
     let all = missing.first().map(|first| {
         let count = missing.len();
         format!("{what}: {count} parts, such as {first}")

@@ -3,10 +3,12 @@
 mod markdown;
 mod text;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answer, At, Cause, Index, Kind, Reason};
+use super::{Answer, At, Cause, Index, Kind, Path, Reason};
 use crate::shell::is_unseen;
 use crate::source::{Sources, Span};
 
@@ -121,7 +123,10 @@ pub fn schema() -> String {
 
 /// An answer with its places looked up.
 pub fn tell(answer: &Answer, index: &Index<'_>, sources: &Sources, counts: (usize, usize)) -> Told {
-    let look = Look { index, sources };
+    let look = Look {
+        places: index.places(),
+        sources,
+    };
     let mover = |cause: &Cause| Mover {
         place: look.cause(cause),
         tried: cause.tried.clone(),
@@ -168,7 +173,7 @@ fn path(at: &At) -> Option<String> {
 
 /// What places are looked up in.
 struct Look<'l> {
-    index: &'l Index<'l>,
+    places: BTreeMap<Span, Path>,
     sources: &'l Sources,
 }
 
@@ -197,7 +202,7 @@ impl Look<'_> {
             file: file.to_owned(),
             line: position.line,
             column: position.column,
-            path: self.index.path_of(span).map(|path| path.to_string()),
+            path: self.places.get(&span).map(ToString::to_string),
             text: super::trial::short(self.sources.text(span)),
         })
     }

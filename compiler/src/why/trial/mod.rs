@@ -111,27 +111,35 @@ fn compare(
     }
 }
 
+/// What a file became.
+enum After<'t> {
+    Same,
+    Gone,
+    Other(&'t str),
+}
+
 impl Trial {
-    /// What the file became, if it is another: by its new name where a name in it was changed.
-    fn after(&self, file: &str) -> Option<Option<&str>> {
-        let now = self.files.get(file)?;
+    /// What the file became, where it is another: by its new name where a name in it was changed.
+    fn after(&self, file: &str) -> After<'_> {
         let moved = || {
             let (old, new) = self.renamed.as_ref()?;
             self.new.get(&file.replace(old, new))
         };
-        Some(now.as_deref().or_else(|| moved().map(String::as_str)))
+        match self.files.get(file) {
+            None => After::Same,
+            Some(Some(now)) => After::Other(now),
+            Some(None) => moved().map_or(After::Gone, |now| After::Other(now)),
+        }
     }
 
     /// What became of some parts of a file.
     fn moved(&self, file: &str, page: &Page, parts: &[At]) -> Vec<Moved> {
         let all = |moved: Moved| vec![moved; parts.len()];
-        let Some(after) = self.after(file) else {
-            return all(Moved::No);
+        let after = match self.after(file) {
+            After::Same => return all(Moved::No),
+            After::Gone => return all(Moved::Gone),
+            After::Other(text) => Page::new(file, text),
         };
-        let Some(after) = after else {
-            return all(Moved::Gone);
-        };
-        let after = Page::new(file, after);
         let lines = moved::lines(page.text(), after.text());
         let one = |at: &At| match (at, page.root(), after.root()) {
             (At::Whole, _, _) => Moved::Now(None),

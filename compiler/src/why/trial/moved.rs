@@ -40,8 +40,26 @@ pub(super) fn field(before: &Node, after: &Node, path: &Path) -> Moved {
     if same(old, new) {
         Moved::No
     } else {
-        Moved::Now(Some(shown(new)))
+        Moved::Now(Some(other(old, new)))
     }
+}
+
+/// What is another now: of a text of many lines, the first line that is.
+fn other(old: &Node, new: &Node) -> String {
+    let lines = old
+        .text()
+        .filter(|text| text.trim().contains('\n'))
+        .zip(new.text());
+    let Some((old, new)) = lines else {
+        return shown(new);
+    };
+    let same = old
+        .lines()
+        .zip(new.lines())
+        .take_while(|(old, new)| old == new);
+    new.lines()
+        .nth(same.count())
+        .map_or_else(|| short(new), short)
 }
 
 /// The item that took the place of another.
@@ -223,5 +241,10 @@ mod tests {
             Moved::Now(Some("1".to_owned()))
         );
         assert_eq!(moved("a: 1", "b: 1", "a"), Moved::Gone);
+        let now = Moved::Now(Some("c: 3".to_owned()));
+        assert_eq!(
+            moved("a: |\n  b: 1\n  c: 2\n", "a: |\n  b: 1\n  c: 3\n", "a"),
+            now
+        );
     }
 }

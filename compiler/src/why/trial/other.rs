@@ -96,8 +96,10 @@ fn known(leaf: &Leaf, text: &str, cluster: Option<&Cluster>) -> Vec<String> {
     let cloud = cluster.map(|cluster| cluster.cloud);
     match last {
         "machine" => {
-            let machines = cloud.map(|cloud| cloud.machines()).unwrap_or_default();
-            words.extend(machines.iter().map(|machine| machine.name.to_owned()));
+            if let Some(cloud) = cloud {
+                let machines = cloud.machines().into_iter();
+                words.extend(machines.map(|machine| machine.name.to_owned()));
+            }
         }
         "model" => words.extend(MODELS.iter().map(|model| model.key.to_owned())),
         "region" | "location" => {
