@@ -2,7 +2,7 @@
 
 use crate::diag::Report;
 use crate::node::{Node, Value};
-use crate::source::{Sources, Span};
+use crate::source::Sources;
 use crate::yaml;
 
 use super::path::{Path, Step, walk};
@@ -88,7 +88,7 @@ impl Page {
             _ => node.span(),
         };
         let first = self.line_at(first.start)?;
-        let end = self.line_at(last_byte(node))?;
+        let end = self.line_at(self.last_byte(node))?;
         Some((first, end.max(first)))
     }
 
@@ -99,22 +99,25 @@ impl Page {
         Some(path.clone())
     }
 
+    /// Where the last line of a part is. A text of several lines ends before what begins the next part.
+    fn last_byte(&self, node: &Node) -> u32 {
+        match &node.value {
+            Value::Sequence(items) if !items.is_empty() => {
+                items.last().map_or(0, |item| self.last_byte(item))
+            }
+            Value::Mapping(entries) if !entries.is_empty() => entries
+                .last()
+                .map_or(0, |entry| self.last_byte(&entry.value)),
+            _ => {
+                let span = node.span();
+                let text = self.sources.text(span).trim_end();
+                span.start + u32::try_from(text.len().saturating_sub(1)).unwrap_or_default()
+            }
+        }
+    }
+
     fn line_at(&self, byte: u32) -> Option<usize> {
         Some(self.sources.get(0)?.position(byte).line)
-    }
-}
-
-/// Where the last line of a part is.
-fn last_byte(node: &Node) -> u32 {
-    match &node.value {
-        Value::Sequence(items) if !items.is_empty() => items.last().map_or(0, last_byte),
-        Value::Mapping(entries) if !entries.is_empty() => {
-            entries.last().map_or(0, |entry| last_byte(&entry.value))
-        }
-        _ => {
-            let Span { start, end, .. } = node.span();
-            end.saturating_sub(1).max(start)
-        }
     }
 }
 
