@@ -48,5 +48,6 @@ mod teams;
 mod tidy;
 mod typed;
 mod values;
+mod why;
 mod workloads;
 mod yaml;

@@ -119,6 +119,13 @@ const LAYERS: &[(&str, &[&str])] = &[
             "plan", "resolve", "tree",
         ],
     ),
+    (
+        "why",
+        &[
+            "chart", "compile", "diag", "emit", "load", "lock", "model", "node", "plan", "schema",
+            "shell", "source", "yaml",
+        ],
+    ),
     ("fleet", &["compile", "diag", "plan", "source"]),
     ("lib", &[]),
     // The library's users: they name it `gpuc`.
