@@ -9,6 +9,7 @@ use super::image::Cuda;
 use super::verdict::Answer;
 use crate::cloud::machine::CpuArchitecture;
 use crate::diag::words;
+use crate::model::Room;
 
 /// Why a pool does not hold a pod, or only perhaps. It prints as what follows the pool's name in a sentence: «offers
 /// no `nvidia.com/gpu`».
@@ -65,19 +66,19 @@ pub enum Why {
         /// The claim's name, or its template's.
         name: String,
     },
-    /// More CPU than the machine has, in thousandths of a core.
+    /// More CPU than the machine has for pods, in thousandths of a core.
     Cpu {
         /// What was asked for.
         asked: u64,
         /// What the machine has.
-        has: u64,
+        has: Room,
     },
-    /// More main memory than the machine has, in bytes.
+    /// More main memory than the machine has for pods, in bytes.
     Memory {
         /// What was asked for.
         asked: u64,
         /// What the machine has.
-        has: u64,
+        has: Room,
     },
     /// Images for another CPU.
     Architecture {
@@ -216,12 +217,12 @@ impl fmt::Display for Why {
                 write!(f, "may not have what the claim `{name}` asks for")
             }
             Self::Cpu { asked, has } => {
-                let (asked, has) = (cores(*asked), cores(*has));
-                write!(f, "has machines with {has} cores, not {asked}")
+                let unit = |amount| format!("{} cores", cores(amount));
+                larger(f, (*asked, cores(*asked)), *has, unit)
             }
             Self::Memory { asked, has } => {
-                let (asked, has) = (gib(*asked), gib(*has));
-                write!(f, "has machines with {has} of memory, not {asked}")
+                let unit = |amount| format!("{} of memory", gib(amount));
+                larger(f, (*asked, gib(*asked)), *has, unit)
             }
             Self::Architecture { asked, has } => match has {
                 Some(has) => write!(f, "runs {}, not {}", has.label(), asked.label()),
@@ -306,6 +307,24 @@ impl Why {
             _ => Ok(()),
         }
     }
+}
+
+/// More than a machine has, or than it has left for pods.
+fn larger(
+    f: &mut fmt::Formatter<'_>,
+    (asked, words): (u64, String),
+    has: Room,
+    unit: impl Fn(u64) -> String,
+) -> fmt::Result {
+    let whole = unit(has.whole);
+    if asked > has.whole {
+        return write!(f, "has machines with {whole}, not {words}");
+    }
+    let left = unit(has.left);
+    write!(
+        f,
+        "has machines with {whole}, which leave pods an estimated {left}, not {words}"
+    )
 }
 
 fn instead(f: &mut fmt::Formatter<'_>, offered: &[String]) -> fmt::Result {
