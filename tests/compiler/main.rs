@@ -14,6 +14,7 @@ mod cli;
 mod codes;
 mod conflicts;
 mod corpus;
+mod daemons;
 mod deliveries;
 mod examples;
 mod fleets;

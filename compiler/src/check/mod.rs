@@ -120,6 +120,7 @@ mod runtime_image_missing;
 mod runtime_image_unused;
 mod runtime_setting_unused;
 mod scale_from_zero;
+mod services_overfill_pool;
 mod sharing_without_gpus;
 mod stack_without_gpus;
 mod storage_bucket_name;
@@ -139,10 +140,13 @@ mod team_amount_invalid;
 mod team_member_invalid;
 mod team_name_invalid;
 mod team_namespace_invalid;
+mod team_services_over_limit;
 mod team_without_quota;
+mod team_workloads_over_limit;
 #[cfg(test)]
 mod testing;
 mod text_unprintable;
+pub(crate) mod together;
 mod words;
 mod workload_class_unknown;
 mod workload_counts;
@@ -322,6 +326,9 @@ pub static RULES: &[&Rule] = &[
     &workload_pool_dedicated::RULE,
     &workload_class_unknown::RULE,
     &workload_variable_taken::RULE,
+    &team_services_over_limit::RULE,
+    &team_workloads_over_limit::RULE,
+    &services_overfill_pool::RULE,
     &guard_without_gpus::RULE,
     &guard_exempt_wrong::RULE,
 ];

@@ -377,7 +377,7 @@ fn label(f: &mut fmt::Formatter<'_>, asked: &Requirement, has: Option<&str>) -> 
 }
 
 /// Cores, from thousandths.
-fn cores(thousandths: u64) -> String {
+pub(super) fn cores(thousandths: u64) -> String {
     let (whole, rest) = (thousandths / 1000, thousandths % 1000);
     match rest {
         0 => whole.to_string(),
@@ -388,7 +388,7 @@ fn cores(thousandths: u64) -> String {
 }
 
 /// Bytes in the largest unit that says them without a rest, else in tenths of GiB.
-fn gib(bytes: u64) -> String {
+pub(super) fn gib(bytes: u64) -> String {
     const GIB: u64 = 1 << 30;
     let tenths = u128::from(bytes) * 10 / u128::from(GIB);
     match tenths % 10 {
