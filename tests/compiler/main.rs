@@ -45,6 +45,7 @@ mod schema;
 mod starters;
 mod teams;
 mod tidy;
+mod together;
 mod typed;
 mod values;
 mod workloads;

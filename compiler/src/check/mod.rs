@@ -9,6 +9,7 @@
 //! cloud knows stands in that cloud's folder; a rule here asks the cloud's facts and names none. What the schema can
 //! say, a range or a set of words, is the schema's, and what cannot be understood at all is resolve's.
 
+mod allocatable_impossible;
 mod allow_unknown;
 mod allow_unused;
 mod auto_repair_fixed;
@@ -18,6 +19,8 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod container_gpus_claimed;
+mod container_gpus_unheld;
 mod cron;
 mod dashboards_without_grafana;
 mod digest_malformed;
@@ -329,6 +332,9 @@ pub static RULES: &[&Rule] = &[
     &team_services_over_limit::RULE,
     &team_workloads_over_limit::RULE,
     &services_overfill_pool::RULE,
+    &container_gpus_unheld::RULE,
+    &container_gpus_claimed::RULE,
+    &allocatable_impossible::RULE,
     &guard_without_gpus::RULE,
     &guard_exempt_wrong::RULE,
 ];

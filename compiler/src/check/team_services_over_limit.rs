@@ -109,8 +109,7 @@ mod tests {
                 &format!("{two}, {}", service("b", on, "gpus: 1")),
                 &[],
             );
-            let over =
-                "the services of team `t` need 4 of `nvidia.com/gpu` at once, and it may have 3";
+            let over = "the services of team `t` need 4 of `nvidia.com/gpu` at once, and the team may have 3";
             check(
                 queueing,
                 &format!("{two}, {}", service("b", on, "gpus: 1, replicas: 2")),
@@ -135,7 +134,8 @@ mod tests {
             service("c", "", "gpus: 1")
         );
         check("none", &both, &[]);
-        let over = "the services of team `t` need 6 of `nvidia.com/gpu` at once, and it may have 5";
+        let over =
+            "the services of team `t` need 6 of `nvidia.com/gpu` at once, and the team may have 5";
         check(
             "none",
             &format!("{both}, {}", service("d", "", "gpus: 1")),
@@ -158,25 +158,25 @@ mod tests {
             format!("{{name: {name}, team: t, deployment: {{image: 'a:1', {keys}}}}}")
         };
         let cpu = format!("{}, {}", plain("a", "cpu: 5"), plain("b", "cpu: 3500m"));
-        let over = "the services of team `t` need 8.5 cores at once, and it may have 8 cores";
+        let over = "the services of team `t` need 8.5 cores at once, and the team may have 8 cores";
         check("none", &cpu, &[over]);
         let memory = format!(
             "{}, {}",
             plain("a", "memory: 8Gi"),
             plain("b", "memory: 9Gi")
         );
-        let over = "the services of team `t` need 17 GiB of memory at once, and it may have 16 GiB of memory";
+        let over = "the services of team `t` need 17 GiB of memory at once, and the team may have 16 GiB of memory";
         check("none", &memory, &[over]);
         // What a pod that says nothing is given counts as well: half a core each.
         let quiet = format!("{}, {}", plain("a", "cpu: 7"), plain("b", "replicas: 3"));
-        let over = "the services of team `t` need 8.5 cores at once, and it may have 8 cores";
+        let over = "the services of team `t` need 8.5 cores at once, and the team may have 8 cores";
         check("none", &quiet, &[over]);
         let pods = format!(
             "{}, {}",
             plain("a", "replicas: 6, cpu: 1m"),
             plain("b", "replicas: 4, cpu: 1m")
         );
-        let over = "the services of team `t` need 10 pods at once, and it may have 9 pods";
+        let over = "the services of team `t` need 10 pods at once, and the team may have 9 pods";
         check("none", &pods, &[over]);
     }
 }

@@ -109,7 +109,7 @@ mod tests {
             job("c", "gpus: 1")
         );
         let over =
-            "the workloads of team `t` need 5 of `nvidia.com/gpu` at once, and it may have 4";
+            "the workloads of team `t` need 5 of `nvidia.com/gpu` at once, and the team may have 4";
         check("none", &three, &[over]);
         check("kueue", &three, &[]);
         check(
@@ -142,10 +142,10 @@ mod tests {
             service("gpus: 1, replicas: 3"),
             job("a", "gpus: 2")
         );
-        let over = "the services of team `t` and workload `a` need 5 of `nvidia.com/gpu` at once, and it may have 4";
+        let over = "the services of team `t` and workload `a` need 5 of `nvidia.com/gpu` at once, and the team may have 4";
         check("kueue", &both, &[over]);
         let over =
-            "the workloads of team `t` need 5 of `nvidia.com/gpu` at once, and it may have 4";
+            "the workloads of team `t` need 5 of `nvidia.com/gpu` at once, and the team may have 4";
         check("none", &both, &[over]);
         let fits = format!(
             "{}, {}, {}",

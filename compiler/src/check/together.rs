@@ -39,6 +39,26 @@ impl<'c> Sum<'c> {
         sums
     }
 
+    /// What one workload asks for that its team may not have.
+    pub(crate) fn of_one(cluster: &'c Cluster, loads: &[Load<'_>], index: usize) -> Vec<Self> {
+        let workload = loads[index].workload;
+        let team = workload.team.as_ref().and_then(|name| cluster.team(name));
+        let Some(team) = team else {
+            return Vec::new();
+        };
+        let found = spent(cluster, team, &[&loads[index]]).into_iter();
+        let sum = |spent: Spent| Sum {
+            team,
+            spent: Spent {
+                loads: vec![index],
+                ..spent
+            },
+            who: format!("workload `{}`", workload.name),
+            help: "ask for less, or raise what the team may have",
+        };
+        found.map(sum).collect()
+    }
+
     /// What services and jobs ask for that their team may not have, where its services alone fit.
     pub(crate) fn of_everything(cluster: &'c Cluster, loads: &[Load<'_>]) -> Vec<Self> {
         let mut sums = Vec::new();
@@ -95,8 +115,13 @@ impl<'c> Sum<'c> {
             what => what.words(*has),
         };
         let who = &self.who;
+        let needs = if self.spent.loads.len() == 1 {
+            "needs"
+        } else {
+            "need"
+        };
         let message = format!(
-            "{who} need {} at once, and it may have {has}",
+            "{who} {needs} {} at once, and the team may have {has}",
             what.words(*asked)
         );
         let mut draft = draft_of(what, &self.spent.loads, &message, code, loads, report);
@@ -107,11 +132,6 @@ impl<'c> Sum<'c> {
             draft = draft.label(self.team.name.span, "the team");
         }
         draft.help(self.help)
-    }
-
-    /// Whether this workload is among those that ask for it.
-    pub(crate) fn has(&self, load: usize) -> bool {
-        self.spent.loads.contains(&load)
     }
 }
 
@@ -126,6 +146,10 @@ fn of_team(team: &Team, loads: &[Load<'_>], is_meant: impl Fn(&Load<'_>) -> bool
 
 /// What some of the workloads ask for that a team may not have, with their indexes among all.
 fn over(cluster: &Cluster, team: &Team, loads: &[Load<'_>], some: &[usize]) -> Vec<Spent> {
+    // What one alone asks for is another finding.
+    if some.len() < 2 {
+        return Vec::new();
+    }
     let meant: Vec<_> = some.iter().map(|index| &loads[*index]).collect();
     let mut found = spent(cluster, team, &meant);
     for spent in &mut found {
@@ -198,7 +222,8 @@ fn draft_of<'r>(
     loads: &[Load<'_>],
     report: &'r mut Report,
 ) -> Draft<'r> {
-    let last = asking.last().map(|index| &loads[*index]);
+    let asks = || asking.iter().map(|index| &loads[*index]);
+    let last = asks().rfind(|load| load.patched).or(asks().last());
     let span = last.map_or(gpuc_schema::Span::NONE, |load| load.span);
     let mut draft = report.draft(code, span, message);
     for index in asking {

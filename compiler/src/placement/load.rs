@@ -17,6 +17,8 @@ pub struct Load<'c> {
     pub workload: &'c Spanned<Workload>,
     /// Where it says how much it is.
     pub span: Span,
+    /// Whether somebody laid something over it that changed this.
+    pub patched: bool,
     /// Whether it runs until somebody takes it away, as services do. Jobs end, and others come after them.
     pub lasts: bool,
     /// Its pods: those of a group are alike.
@@ -51,6 +53,7 @@ impl<'c> Load<'c> {
         Some(Self {
             workload,
             span: workload.name.span,
+            patched: false,
             lasts: lasts(task),
             groups: vec![group],
             pools,

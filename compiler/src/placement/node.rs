@@ -32,7 +32,7 @@ fn size(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reaso
             why: why(asked.value, has),
             answer: Answer::No,
             asked: asked.span,
-            place: machine_span(pool),
+            place: has.said.unwrap_or_else(|| machine_span(pool)),
         });
     };
     larger(demand.cpu, cpu, |asked, has| Why::Cpu { asked, has });

@@ -316,11 +316,13 @@ fn larger(
     has: Room,
     unit: impl Fn(u64) -> String,
 ) -> fmt::Result {
-    let whole = unit(has.whole);
+    let (whole, left) = (unit(has.whole), unit(has.left));
+    if has.said.is_some() {
+        return write!(f, "has nodes that leave pods {left}, not {words}");
+    }
     if asked > has.whole {
         return write!(f, "has machines with {whole}, not {words}");
     }
-    let left = unit(has.left);
     write!(
         f,
         "has machines with {whole}, which leave pods an estimated {left}, not {words}"
@@ -388,7 +390,7 @@ pub(super) fn cores(thousandths: u64) -> String {
 }
 
 /// Bytes in the largest unit that says them without a rest, else in tenths of GiB.
-pub(super) fn gib(bytes: u64) -> String {
+pub fn gib(bytes: u64) -> String {
     const GIB: u64 = 1 << 30;
     let tenths = u128::from(bytes) * 10 / u128::from(GIB);
     match tenths % 10 {

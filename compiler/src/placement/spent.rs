@@ -24,7 +24,8 @@ pub struct Spent {
     pub loads: Vec<usize>,
 }
 
-/// What these workloads of a team take together that it may not have. What one of them takes alone is no part of it.
+/// What these workloads of a team take together that it may not have. Where there are several, what one of them takes
+/// alone is no part of it.
 pub fn spent(cluster: &Cluster, team: &Team, loads: &[&Load<'_>]) -> Vec<Spent> {
     let mut found = devices(cluster, team, loads);
     for (quota, namespace) in quotas(cluster, team) {
@@ -54,7 +55,7 @@ fn devices(cluster: &Cluster, team: &Team, loads: &[&Load<'_>]) -> Vec<Spent> {
         });
         let has = |index: usize| Some(u64::from(grants[index].limit.value));
         let mut things: Vec<_> = things.collect();
-        for thing in &mut things {
+        for thing in things.iter_mut().filter(|_| loads.len() > 1) {
             if !sums::excesses(std::slice::from_ref(thing), has).is_empty() {
                 thing.1 = 0;
             }
@@ -119,7 +120,7 @@ fn amounts(team: &Team, quota: &Quota, loads: &[(usize, &Load<'_>)]) -> Vec<Spen
         let asks = loads.iter();
         let asks = asks.map(|(index, load)| (*index, load.asks(&what, &defaults)));
         let asks: Vec<_> = asks
-            .filter(|(_, count)| *count > 0 && *count <= has)
+            .filter(|(_, count)| *count > 0 && (*count <= has || loads.len() == 1))
             .collect();
         let asked = asks.iter().map(|(_, count)| *count);
         let asked = asked.fold(0, u64::saturating_add);

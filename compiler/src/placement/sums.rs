@@ -23,7 +23,7 @@ pub(super) struct Excess {
 }
 
 /// The smallest sets of places that are asked for more than they have. `things` are the places of each and how much it
-/// takes, `has` is how much of a place there is, where that is known.
+/// takes, `has` is how much of a place there is, where that is known. What has no place takes nothing.
 pub(super) fn excesses(
     things: &[(BTreeSet<usize>, u64)],
     has: impl Fn(usize) -> Option<u64>,
@@ -42,7 +42,8 @@ pub(super) fn excesses(
         };
         let room = room.into_iter().fold(0, u64::saturating_add);
         let inside = things.iter().enumerate();
-        let inside = inside.filter(|(_, (of, count))| *count > 0 && of.is_subset(&places));
+        let inside =
+            inside.filter(|(_, (of, count))| *count > 0 && !of.is_empty() && of.is_subset(&places));
         let inside: Vec<_> = inside.collect();
         let asked = inside.iter().map(|(_, (_, count))| *count);
         let asked = asked.fold(0, u64::saturating_add);
@@ -130,6 +131,8 @@ mod tests {
         let found = excesses(&one, has);
         assert_eq!((found[0].asked, found[0].has), (3, 2));
         assert_eq!(found[0].things, [0]);
+        // What has no place takes nothing of others'.
+        assert_eq!(excesses(&[(set(&[]), 9), (set(&[0]), 4)], has), []);
         // Of what is not known nothing is said.
         assert_eq!(excesses(&[(set(&[2]), 9), (set(&[0, 2]), 9)], has), []);
     }

@@ -201,8 +201,9 @@ impl Cluster {
     /// The nodes that a pool may have, one for each zone. Where the file says nothing of zones, any.
     pub(super) fn nodes(&self, pool: &Pool) -> Vec<Node> {
         let (machine, cores, gib, gpus, architecture) = self.machine(pool);
-        let (_, devices) = self.sharing(pool);
-        let (cpu, memory) = kept::on_node(self.is_gcp, machine, gib, gpus);
+        let (sharing, devices) = self.sharing(pool);
+        let (cpu, memory) =
+            kept::on_node(self.is_gcp, (machine, gib, gpus), sharing.contains("mps"));
         let mut allocatable = BTreeMap::from([
             ("cpu".to_owned(), cores * 1000 - kept::cores(cores) - cpu),
             (

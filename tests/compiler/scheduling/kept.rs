@@ -37,11 +37,16 @@ pub(super) fn on_gke(gib: u128) -> u128 {
 }
 
 /// What pods of users do not get beside what is kept of the cores: thousandths of a core for what serves the node's
-/// GPUs (gpuc-runtime, and on GKE what installs the driver), and bytes for that and for what the cloud keeps.
+/// GPUs (gpuc-runtime, with a second container where MPS shares them, and on GKE what installs the driver), and bytes
+/// for that and for what the cloud keeps.
 ///
 /// How many pods a node takes: awslabs/amazon-eks-ami `eni-max-pods.txt` (from memory). Of a machine without GPUs
 /// nothing is known, and no machine takes fewer than 4.
-pub(super) fn on_node(is_gcp: bool, machine: &str, gib: u128, gpus: u128) -> (u128, u128) {
+pub(super) fn on_node(
+    is_gcp: bool,
+    (machine, gib, gpus): (&str, u128, u128),
+    is_mps: bool,
+) -> (u128, u128) {
     let mebibyte = 1024 * 1024;
     let (mut cpu, mut memory) = match (is_gcp, machine) {
         (true, _) => (0, on_gke(gib)),
@@ -51,8 +56,9 @@ pub(super) fn on_node(is_gcp: bool, machine: &str, gib: u128, gpus: u128) -> (u1
         _ => (0, on_eks(58)),
     };
     if gpus > 0 {
-        cpu += 10;
-        memory += 32 * mebibyte;
+        let containers = if is_mps { 2 } else { 1 };
+        cpu += containers * 10;
+        memory += containers * 32 * mebibyte;
     }
     if gpus > 0 && is_gcp {
         cpu += 150;
