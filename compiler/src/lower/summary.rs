@@ -76,7 +76,7 @@ fn room(room: Option<Room>, words: impl Fn(u64) -> String) -> String {
         None => String::new(),
         Some(room) if room.said.is_some() => words(room.left),
         Some(room) if room.left == room.whole => words(room.left),
-        Some(room) => format!("{} of {}", words(room.left), words(room.whole)),
+        Some(room) => format!("{}, estimated", words(room.left)),
     }
 }
 

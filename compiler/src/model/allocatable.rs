@@ -1,8 +1,9 @@
 //! What a node of a pool has for the pods of users: the machine, less what the cloud keeps, less what this tree's
 //! DaemonSets ask for.
 //!
-//! Where the user says what a node has for pods, that counts. Else it is the most that there can be: what a virtual machine does not see of its memory, and the DaemonSets that a cloud
-//! brings by itself, are nowhere to be looked up, and are not taken off.
+//! Where the user says what a node has for pods, that counts. Else it is the most that there can be: what a virtual
+//! machine does not see of its memory, and the DaemonSets that a cloud brings by itself, are nowhere to be looked up, and
+//! are not taken off.
 
 use gpuc_schema::config::{DevicePlugin, DriverOwner, Exporter, Quantity};
 use gpuc_schema::{Span, Spanned};

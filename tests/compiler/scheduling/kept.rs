@@ -1,5 +1,5 @@
-//! What a node keeps from pods, reckoned core by core and GiB by GiB from what the clouds say of it. It knows nothing of
-//! gpuc.
+//! What a node keeps from pods, reckoned core by core and GiB by GiB from what the clouds say of it. It knows nothing
+//! of gpuc.
 //!
 //! <https://cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes> (of memory as
 //! hatemosphere/gke-node-allocatable-memory-calculator quotes it), and awslabs/amazon-eks-ami

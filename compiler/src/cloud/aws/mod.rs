@@ -179,8 +179,8 @@ impl Cloud for Eks {
 
     /// Of the plugin of EFA interfaces, whether eksctl brings it or a chart of this tree.
     ///
-    /// Source: aws/eks-charts `stable/aws-efa-k8s-device-plugin/values.yaml`, `resources`, read 2026-11-21; eksctl's copy
-    /// from memory.
+    /// Source: aws/eks-charts `stable/aws-efa-k8s-device-plugin/values.yaml`, `resources`, read 2026-11-21; of eksctl's
+    /// copy from memory.
     fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
         let settings = config.charts.aws_efa_k8s_device_plugin.as_ref();
         let is_plain = settings.is_none_or(|settings| settings.values.is_empty());

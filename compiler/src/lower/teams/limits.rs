@@ -3,8 +3,8 @@
 //! Of a most for containers Kubernetes makes what every container asks for that says nothing. A most of GPUs therefore
 //! comes with the default 0, and only where nobody takes that for a wish: [`Cluster::ranges_hold_gpus`].
 //!
-//! Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21; that both defaults
-//! of an extended resource are the same, `ValidateLimitRange` in `pkg/apis/core/validation/validation.go`.
+//! Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21; that both
+//! defaults of an extended resource are the same: `ValidateLimitRange` in `pkg/apis/core/validation/validation.go`.
 //!
 //! [`Cluster::ranges_hold_gpus`]: crate::model::Cluster::ranges_hold_gpus
 
