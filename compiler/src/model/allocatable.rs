@@ -2,8 +2,8 @@
 //! DaemonSets ask for.
 //!
 //! Where the user says what a node has for pods, that counts. Else it is the most that there can be: what a virtual
-//! machine does not see of its memory, and the DaemonSets that a cloud brings by itself, are nowhere to be looked up, and
-//! are not taken off.
+//! machine does not see of its memory, and the DaemonSets that a cloud brings by itself, are nowhere to be looked up,
+//! and are not taken off.
 
 use gpuc_schema::config::{DevicePlugin, DriverOwner, Exporter, Quantity};
 use gpuc_schema::{Span, Spanned};

@@ -80,8 +80,8 @@ fn unions<'s>(sets: impl Iterator<Item = &'s BTreeSet<usize>>) -> Vec<BTreeSet<u
 /// pod is on one node, so that two that take more than half of it are not on the same.
 ///
 /// Which part of a node a pod is worth is judged by several scales: by the scale of n a pod that leaves room for no
-/// more than n of its size is worth 1/n. Source: Fekete and Schepers, «New classes of fast lower bounds for bin packing
-/// problems», 2001, the function u^(k) (from memory).
+/// more than n of its size is worth 1/n. Source: Fekete and Schepers, «New classes of fast lower bounds for bin
+/// packing problems», 2001, the function u^(k) (from memory).
 pub(super) fn nodes_needed(pods: &[(u64, u64)], room: u64) -> u64 {
     let pods = pods.iter().filter(|(count, each)| *count > 0 && *each > 0);
     let pods: Vec<_> = pods.collect();

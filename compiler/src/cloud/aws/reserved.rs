@@ -13,8 +13,8 @@ const FEWEST_PODS: u32 = 4;
 
 /// What EFA's driver keeps on a node: 5128 pages of 2 MiB, which are no memory for pods any more.
 ///
-/// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21; that they are
-/// taken off the memory: kubernetes `pkg/kubelet/nodestatus/setters.go`, `MachineInfo` (from memory).
+/// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21; that they
+/// are taken off the memory: kubernetes `pkg/kubelet/nodestatus/setters.go`, `MachineInfo` (from memory).
 const HUGE_PAGES: u64 = 5128 * 2 * MIB;
 
 /// What a node keeps: by the pods that it may have, and by its cores.
