@@ -133,7 +133,7 @@ fn what_a_team_was_not_given_it_may_not_use() {
     );
 }
 
-/// The items of every LimitRange.
+/// The items of every `LimitRange`.
 fn ranges(rest: &str) -> Vec<serde_json::Value> {
     let text = format!(
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.34\"}}\n\

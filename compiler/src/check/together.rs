@@ -223,7 +223,7 @@ fn draft_of<'r>(
     report: &'r mut Report,
 ) -> Draft<'r> {
     let asks = || asking.iter().map(|index| &loads[*index]);
-    let last = asks().rfind(|load| load.patched).or(asks().last());
+    let last = asks().rfind(|load| load.patched).or(asks().next_back());
     let span = last.map_or(gpuc_schema::Span::NONE, |load| load.span);
     let mut draft = report.draft(code, span, message);
     for index in asking {

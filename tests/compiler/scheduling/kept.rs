@@ -26,13 +26,13 @@ pub(super) fn on_eks(pods: u128) -> u128 {
 /// Bytes that GKE keeps on a node of so many GiB, with what the kubelet wants free.
 pub(super) fn on_gke(gib: u128) -> u128 {
     let hundredths_of_mebibytes = (1..=gib).map(|gib| match gib {
-        1..=4 => 256_00,
-        5..=8 => 204_80,
-        9..=16 => 102_40,
-        17..=128 => 61_44,
-        _ => 20_48,
+        1..=4 => 25_600,
+        5..=8 => 20_480,
+        9..=16 => 10_240,
+        17..=128 => 6_144,
+        _ => 2_048,
     });
-    let hundredths: u128 = hundredths_of_mebibytes.sum::<u128>() + 100_00;
+    let hundredths: u128 = hundredths_of_mebibytes.sum::<u128>() + 10_000;
     hundredths * 1024 * 1024 / 100
 }
 
