@@ -10,6 +10,7 @@ pub mod gcp;
 pub mod machine;
 mod memory;
 pub mod onprem;
+pub mod reserved;
 pub mod storage;
 
 use std::ops::RangeInclusive;
@@ -23,10 +24,11 @@ use gpuc_schema::gpu::GpuModel;
 
 use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
-use crate::model::{Cluster, KubernetesVersion, Label, Offer, Pool, PoolTaint};
+use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
+use reserved::{NodeSize, Reserved};
 use storage::{StorageFacts, VolumeType};
 
 /// Every cloud, by the key it has in the file.
@@ -112,6 +114,12 @@ pub trait Cloud: Sync {
     fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
         let _ = pool;
         FabricSettings::default()
+    }
+
+    /// The DaemonSets that only this cloud needs on a pool's nodes, with what each of their pods asks for.
+    fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+        let _ = (config, pool);
+        Vec::new()
     }
 
     /// The names of such resources, whichever pool offers them.
@@ -343,6 +351,9 @@ pub struct Facts {
     pub repairs: Repairs,
     /// What shows whether the network of a cluster enforces `NetworkPolicies`, in words.
     pub policies_shown_by: &'static str,
+    /// The least that a node keeps from pods, by its size and its pool. `None` where nodes are the user's, and nobody
+    /// knows how large they are.
+    pub reserved: Option<fn(&Pool, NodeSize) -> Reserved>,
 }
 
 /// Whether a cloud replaces broken nodes.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Empty, Sharing, Stack, TextMap};
+use super::{Amounts, Empty, Sharing, Stack, TextMap};
 use crate::Spanned;
 
 /// A group of like nodes.
@@ -55,6 +55,11 @@ pub struct NodePool {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 737))]
     pub max_pods: Option<Spanned<u32>>,
+    /// The CPU and memory that a node has for pods, as `kubectl describe node` says under `Allocatable`. Workloads are
+    /// held against it. Default: estimated from the machine type by what the cloud says it keeps; of hosts of your own
+    /// and of node pools made by hand nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocatable: Option<Amounts>,
     /// How containers share the GPUs.
     #[serde(default)]
     pub sharing: Spanned<Sharing>,

@@ -18,6 +18,7 @@ pub mod partitions;
 mod place;
 mod pool;
 mod regions;
+mod reserved;
 mod rules;
 mod setting;
 mod storage;
@@ -40,7 +41,7 @@ use super::{
     labels_of_place,
 };
 use crate::check::{Checked, Rule};
-use crate::model::{Cluster, Label, MachineType, Pool, PoolTaint};
+use crate::model::{Cluster, Daemon, Label, MachineType, Pool, PoolTaint};
 use crate::node::Origin;
 use crate::plan::{Object, Provisioning, ResourceKind};
 
@@ -106,6 +107,7 @@ static FACTS: Facts = Facts {
     repairs: Repairs::Always,
     // Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2, 2026-11-22.
     policies_shown_by: "`gcloud container clusters describe` with `datapathProvider: ADVANCED_DATAPATH`, or `networkPolicy` with `enabled: true`",
+    reserved: Some(reserved::of_node),
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];
@@ -157,6 +159,13 @@ impl Cloud for Gke {
         count: u32,
     ) -> Option<Result<(), String>> {
         Some(accelerator::attach(machine, model, count))
+    }
+
+    fn daemons(&self, _config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+        let installer = driver_installer::is_on(pool);
+        let installer =
+            installer.then(|| Daemon::new("nvidia-driver-installer", driver_installer::ASKS));
+        installer.into_iter().collect()
     }
 
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {
