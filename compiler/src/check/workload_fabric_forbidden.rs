@@ -1,6 +1,7 @@
 //! A team's namespaces do not let a workload use its network.
 
-use gpuc_schema::config::{PodSecurityLevel, Task};
+use gpuc_schema::Span;
+use gpuc_schema::config::{Network, PodSecurityLevel, Task};
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
@@ -16,14 +17,14 @@ pub(super) static RULE: Rule = Rule {
         summary: "a team's namespaces do not let a workload use its network",
         explain: "### What it checks
 
-Whether a workload on several nodes of a pool with `network.rdma` is of a team with
-`podSecurity: privileged`.
+Whether a workload on several nodes of a pool with `network.rdma` or `network.gpudirect` is of a
+team with `podSecurity: privileged`.
 
 ### Why it matters
 
 Network cards read and write memory that must not move. To keep it in place a container needs the
-capability `IPC_LOCK`, which Kubernetes' standards `baseline` and `restricted` refuse: no pod
-would start.
+capability `IPC_LOCK`. Pods with GPUDirect see folders and devices of the node. Kubernetes'
+standards `baseline` and `restricted` refuse both: no pod would start.
 
 ### What to do
 
@@ -77,23 +78,34 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let level = team.written.pod_security;
         let pools = holding(cluster, workload);
-        let rdma = pools
-            .iter()
-            .find_map(|pool| pool.written.network.rdma.as_ref());
-        let Some(rdma) = rdma.filter(|_| level.value != PodSecurityLevel::Privileged) else {
+        let networks = pools.iter().map(|pool| &pool.written.network);
+        let asked = networks.filter_map(asks_for).next();
+        let Some((place, what, why)) =
+            asked.filter(|_| level.value != PodSecurityLevel::Privileged)
+        else {
             continue;
         };
-        let message = format!("team `{}` may not pin memory for RDMA", team.name);
+        let message = format!("team `{}` may not {what}", team.name);
         let draft = report.draft(&RULE.code, nodes.span, message);
-        let draft = draft.label(
-            rdma.span,
-            "the pool's cards read and write memory that is pinned",
-        );
+        let draft = draft.label(place, why);
         let draft = draft.label(team.name.span, "the team");
         draft
             .help("write `podSecurity: privileged` for the team, or one node")
             .emit();
     }
+}
+
+/// Where a pool's network is written, what its pods do for it, and why.
+fn asks_for(network: &Network) -> Option<(Span, &'static str, &'static str)> {
+    let rdma = network.rdma.as_ref().map(|rdma| {
+        let why = "the pool's cards read and write memory that is pinned";
+        (rdma.span, "pin memory for RDMA", why)
+    });
+    rdma.or_else(|| {
+        let direct = network.gpudirect.as_ref()?;
+        let why = "packets come to GPUs by folders and devices of the node";
+        Some((direct.span, "see the node's folders for GPUDirect", why))
+    })
 }
 
 #[cfg(test)]

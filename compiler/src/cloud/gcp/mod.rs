@@ -8,6 +8,7 @@ mod cluster;
 mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
+mod gpudirect;
 pub mod machines;
 mod maintenance;
 mod memory;
@@ -36,7 +37,7 @@ use gpuc_schema::gpu::GpuModel;
 use super::machine::Machine;
 use super::storage::VolumeType;
 use super::{
-    Cloud, DiskRange, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs,
+    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs,
     labels_of_place,
 };
 use crate::check::{Checked, Rule};
@@ -232,6 +233,14 @@ impl Cloud for Gke {
         })
     }
 
+    fn gpudirect(&self, pool: &Pool) -> Result<usize, NoRdma> {
+        gpudirect::protocol(pool).map(|protocol| protocol.interfaces)
+    }
+
+    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+        gpudirect::settings(pool)
+    }
+
     fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
         taints::automatic(pool)
     }
@@ -289,6 +298,7 @@ impl Cloud for Gke {
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         let mut objects = driver_installer::objects(*cluster);
         objects.extend(admission::objects(*cluster));
+        objects.extend(gpudirect::objects(*cluster));
         objects
     }
 }
