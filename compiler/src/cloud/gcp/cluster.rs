@@ -12,7 +12,8 @@ use serde_json::json;
 use super::place::{self, Place};
 use super::setting::Setting;
 use super::{
-    DEFAULT_POOL, addons, cluster_fields as kinds, created, gpudirect, maintenance, memory, pool, section,
+    DEFAULT_POOL, addons, cluster_fields as kinds, created, gpudirect, maintenance, memory, pool,
+    section,
 };
 use crate::check::Checked;
 use crate::node::{Because, Origin};

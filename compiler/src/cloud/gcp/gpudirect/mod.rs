@@ -7,6 +7,8 @@
 mod node;
 mod objects;
 mod pods;
+#[cfg(test)]
+mod tests;
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Gpudirect;

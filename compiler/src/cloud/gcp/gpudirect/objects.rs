@@ -37,33 +37,35 @@ fn networks(cluster: Checked<'_>) -> Vec<Object> {
         let (_, spans) = entry.or_insert((network.as_str(), Vec::new()));
         spans.push(*span);
     }
-    let objects = named.into_iter().flat_map(|(subnetwork, (network, spans))| {
-        let metadata = json!({
-            "name": subnetwork,
-            "labels": {"app.kubernetes.io/managed-by": "gpuc"},
-        });
-        let parameters = json!({
-            "apiVersion": "networking.gke.io/v1",
-            "kind": "GKENetworkParamSet",
-            "metadata": metadata,
-            "spec": {"vpc": network, "vpcSubnet": subnetwork, "deviceMode": "NetDevice"},
-        });
-        let known = json!({
-            "apiVersion": "networking.gke.io/v1",
-            "kind": "Network",
-            "metadata": metadata,
-            "spec": {
-                "type": "Device",
-                "parametersRef": {
-                    "group": "networking.gke.io",
-                    "kind": "GKENetworkParamSet",
-                    "name": subnetwork,
+    let objects = named
+        .into_iter()
+        .flat_map(|(subnetwork, (network, spans))| {
+            let metadata = json!({
+                "name": subnetwork,
+                "labels": {"app.kubernetes.io/managed-by": "gpuc"},
+            });
+            let parameters = json!({
+                "apiVersion": "networking.gke.io/v1",
+                "kind": "GKENetworkParamSet",
+                "metadata": metadata,
+                "spec": {"vpc": network, "vpcSubnet": subnetwork, "deviceMode": "NetDevice"},
+            });
+            let known = json!({
+                "apiVersion": "networking.gke.io/v1",
+                "kind": "Network",
+                "metadata": metadata,
+                "spec": {
+                    "type": "Device",
+                    "parametersRef": {
+                        "group": "networking.gke.io",
+                        "kind": "GKENetworkParamSet",
+                        "name": subnetwork,
+                    },
                 },
-            },
+            });
+            let why = "pods name a network of the cluster, and it the network of the interface";
+            let origin = Origin::rule(spans, why);
+            [parameters, known].map(|object| Object::new(COMPONENT, &object, origin.clone()))
         });
-        let why = "pods name a network of the cluster, and it the network of the interface";
-        let origin = Origin::rule(spans, why);
-        [parameters, known].map(|object| Object::new(COMPONENT, &object, origin.clone()))
-    });
     objects.collect()
 }

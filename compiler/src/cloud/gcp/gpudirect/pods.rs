@@ -77,8 +77,7 @@ fn name(protocol: &Protocol) -> String {
 }
 
 fn volumes(protocol: &Protocol) -> Vec<Value> {
-    let of_node =
-        |name: &str, path: &str| json!({"name": name, "hostPath": {"path": path}});
+    let of_node = |name: &str, path: &str| json!({"name": name, "hostPath": {"path": path}});
     let driver = format!("{}/lib64", super::super::os::DRIVER_ROOT);
     let mut volumes = vec![
         of_node(DRIVER, &driver),

@@ -90,10 +90,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .entry(interface.subnetwork.as_str())
                 .or_insert(interface);
             if first.network.value != interface.network.value {
-                let message = format!(
-                    "subnetwork `{}` is in two networks",
-                    interface.subnetwork
-                );
+                let message = format!("subnetwork `{}` is in two networks", interface.subnetwork);
                 let draft = report.draft(&RULE.code, interface.network.span, message);
                 let draft = draft.label(first.network.span, "another network here");
                 draft.help("write the network that it is in").emit();
@@ -190,7 +187,8 @@ mod tests {
     use crate::check::check;
 
     fn interfaces(change: impl Fn(&mut Vec<Value>)) -> Value {
-        let named = (0..8).map(|it| json!({"network": format!("gpu-{it}"), "subnetwork": format!("sub-{it}")}));
+        let named = (0..8)
+            .map(|it| json!({"network": format!("gpu-{it}"), "subnetwork": format!("sub-{it}")}));
         let mut all: Vec<_> = named.collect();
         change(&mut all);
         json!({
