@@ -138,4 +138,27 @@ mod tests {
         check(&run("t", 1), &[]);
         check(&run("p", 2), &[]);
     }
+
+    #[test]
+    fn the_nodes_folders_are_seen_where_they_may_be() {
+        let found = |level: &str| {
+            let interfaces: Vec<_> = (0..4)
+                .map(|it| format!("{{network: gpu-{it}, subnetwork: gpu-{it}}}"))
+                .collect();
+            let yaml = format!(
+                "
+                cloud: {{gcp: {{project: acme-ml-prod, location: us-central1-a, cluster: {{create: {{}}}}}}}}
+                nodePools:
+                  - {{name: fast, machine: a3-highgpu-8g, nodes: {{count: 2}}, network: {{gpudirect: {{interfaces: [{}]}}}}}}
+                teams: [{{name: t, podSecurity: {level}}}]
+                workloads: [{{name: a, team: t, jobSet: {{image: 'a:1', nodes: 2, gpusPerNode: 8}}}}]
+                ",
+                interfaces.join(", ")
+            );
+            messages(&yaml, "GPUC2189")
+        };
+        let message = "team `t` may not see the node's folders for GPUDirect";
+        assert_eq!(found("baseline"), [message]);
+        assert!(found("privileged").is_empty());
+    }
 }

@@ -139,27 +139,22 @@ fn private_nodes(create: &GcpCreate) -> Setting {
     Setting::new(&kinds::PRIVATE_NODES, json!(private.value), private.span).flags(flag)
 }
 
-/// What enforces the policies of isolated teams, and what gives pods several interfaces. Either wants Dataplane V2, the
-/// second nothing else, and one flag is enough.
+/// What enforces the policies of isolated teams, and what gives pods several interfaces: Dataplane V2 does either, and
+/// nothing else does the second.
 fn networking(cluster: Checked<'_>, place: Place<'_>) -> Vec<Setting> {
     const DATAPLANE: &str = "--enable-dataplane-v2";
-    let isolated = cluster.isolation().next();
-    let direct = gpudirect::pools(&cluster).next();
-    let mut settings = Vec::new();
-    if let Some(span) = isolated {
-        let setting = Setting::new(&kinds::POLICIES, json!(true), span);
-        let flag = direct.is_none().then(|| DATAPLANE.to_owned());
-        settings.push(setting.flags(flag));
-    }
-    if let Some((_, written, _)) = direct {
-        const FLAG: &str = "--enable-multi-networking";
-        let dataplane = Setting::new(&kinds::DATAPLANE, json!(true), written.span);
-        settings.push(dataplane.flag(DATAPLANE));
+    const SEVERAL: &str = "--enable-multi-networking";
+    if let Some((_, written, _)) = gpudirect::pools(&cluster).next() {
         let several = Setting::new(&kinds::MULTI_NETWORKING, json!(true), written.span);
-        let update = place.cluster("update").with([FLAG]);
-        settings.push(several.flag(FLAG).update(update));
+        let update = place.cluster("update").with([SEVERAL]);
+        return vec![
+            Setting::new(&kinds::DATAPLANE, json!(true), written.span).flag(DATAPLANE),
+            several.flag(SEVERAL).update(update),
+        ];
     }
-    settings
+    let isolated = cluster.isolation().next();
+    let policies = |span| Setting::new(&kinds::POLICIES, json!(true), span).flag(DATAPLANE);
+    isolated.map(policies).into_iter().collect()
 }
 
 fn release_channel(create: &GcpCreate, place: Place<'_>) -> Setting {

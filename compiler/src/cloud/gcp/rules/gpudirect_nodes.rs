@@ -94,3 +94,33 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::testing::{cluster, resolved};
+    use super::RULE;
+    use crate::check::check;
+
+    #[test]
+    fn shares_have_no_interfaces() {
+        let interface =
+            |it| json!({"network": format!("gpu-{it}"), "subnetwork": format!("gpu-{it}")});
+        let interfaces: Vec<_> = (0..4).map(interface).collect();
+        let pool = json!({
+            "name": "gpu", "machine": "a3-highgpu-8g", "nodes": {"count": 2},
+            "sharing": {"timeSlicing": {"replicas": 2}},
+            "network": {"gpudirect": {"interfaces": interfaces}},
+        });
+        let (cluster, mut report) = resolved(cluster(&[pool]));
+        check(&cluster, &mut report);
+        let found = report.diagnostics().iter();
+        let found = found.filter(|it| it.code.id == RULE.code.id);
+        let found: Vec<_> = found.map(|it| it.message.as_str()).collect();
+        assert_eq!(
+            found,
+            ["GPUDirect needs whole GPUs, which pool `gpu` has not"]
+        );
+    }
+}
