@@ -310,7 +310,7 @@ fn drift_is_mended() {
 fn interfaces_for_gpus_are_made_once_and_their_drift_is_told() {
     let state = life::is_made_once(&DIRECT);
     let gke = &state["gke"];
-    let shown = &gke["clusters"]["direct"]["networkConfig"];
+    let shown = &gke["clusters"]["rich"]["networkConfig"];
     assert_eq!(shown["enableMultiNetworking"], json!(true));
     let pool = &gke["pools"]["train"];
     let interfaces = &pool["networkConfig"]["additionalNodeNetworkConfigs"];
