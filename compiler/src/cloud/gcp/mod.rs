@@ -229,7 +229,7 @@ impl Cloud for Gke {
         Err(NoRdma {
             why: "GKE brings the network of its GPU machines itself, and its own plugins for it"
                 .to_owned(),
-            help: "remove `rdma`, and follow GKE's guide for the machine type",
+            help: "remove `rdma`; `a3-megagpu-8g` and `a3-highgpu-8g` take `gpudirect`",
         })
     }
 
