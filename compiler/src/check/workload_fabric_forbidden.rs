@@ -78,8 +78,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let level = team.written.pod_security;
         let pools = holding(cluster, workload);
-        let networks = pools.iter().map(|pool| &pool.written.network);
-        let asked = networks.filter_map(asks_for).next();
+        let mut networks = pools.iter().map(|pool| &pool.written.network);
+        let asked = networks.find_map(asks_for);
         let Some((place, what, why)) =
             asked.filter(|_| level.value != PodSecurityLevel::Privileged)
         else {

@@ -57,10 +57,10 @@ fn annotations(protocol: &Protocol, networks: &[&str]) -> Map<String, Value> {
     let more = ["/dev/nvidiactl", "/dev/nvidia-uvm"];
     let more = more.iter().chain(protocol.daemon.devices);
     let devices = gpus.chain(more.map(|path| (*path).to_owned()));
-    let devices: String = devices.map(|path| format!("- path: {path}\n")).collect();
+    let devices: Vec<_> = devices.map(|path| format!("- path: {path}\n")).collect();
     let key = format!("devices.gke.io/container.{}", name(protocol));
     Map::from_iter([
-        (key, json!(devices)),
+        (key, json!(devices.concat())),
         (
             "networking.gke.io/default-interface".to_owned(),
             json!("eth0"),
