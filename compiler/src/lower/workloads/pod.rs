@@ -61,6 +61,9 @@ pub(super) fn metadata(work: &Work<'_>) -> Value {
     metadata
 }
 
+/// The annotation by which Kueue places pods near to each other.
+pub(super) const TOPOLOGY: &str = "kueue.x-k8s.io/podset-preferred-topology";
+
 /// What pods say to be let onto pools whose jobs are placed by the network: as near to each other as there is room.
 ///
 /// Source: <https://kueue.sigs.k8s.io/docs/tasks/run/topology_aware_scheduling/>, 2026-11-21.
@@ -69,7 +72,7 @@ fn topology(work: &Work<'_>) -> Option<Value> {
     let mut pools = work.pools.iter();
     pools.find(|pool| topology.pools.contains(&pool.name))?;
     let levels = topology_levels(work.cluster, topology);
-    Some(json!({"kueue.x-k8s.io/podset-preferred-topology": levels.first()}))
+    Some(json!({TOPOLOGY: levels.first()}))
 }
 
 fn spec(
