@@ -1,8 +1,8 @@
 //! GPUDirect: GPUs that reach those of other machines past the CPU, over a VPC network for each interface of a node.
 //!
 //! What the pods of a node and the node itself need for it is Google's, and changes with each release of theirs: a
-//! release is one [`Protocol`]. Sources, read 2026-11-22: GoogleCloudPlatform/container-engine-accelerators (CEA below),
-//! GoogleCloudPlatform/cluster-toolkit and NVIDIA/aicr, at the revisions that each constant names.
+//! release is one [`Protocol`]. Sources, read 2026-11-22: GoogleCloudPlatform/container-engine-accelerators (CEA
+//! below), GoogleCloudPlatform/cluster-toolkit and NVIDIA/aicr, at the revisions that each constant names.
 
 mod node;
 mod objects;
