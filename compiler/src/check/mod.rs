@@ -52,6 +52,7 @@ mod gitops_path_elsewhere;
 mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
+mod gpudirect_unavailable;
 mod guarantee_unkept;
 mod guard_exempt_wrong;
 mod guard_without_gpus;
@@ -323,6 +324,7 @@ pub static RULES: &[&Rule] = &[
     &workload_over_quota::RULE,
     &workload_volume_one_node::RULE,
     &workload_fabric_forbidden::RULE,
+    &gpudirect_unavailable::RULE,
     &workload_root_refused::RULE,
     &workload_huge_pages_missing::RULE,
     &workload_namespace_privileged::RULE,

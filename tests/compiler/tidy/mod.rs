@@ -47,7 +47,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cloud",
         &[
-            "check", "diag", "lower", "model", "node", "plan", "resolve", "shell", "source",
+            "check",
+            "diag",
+            "lower",
+            "model",
+            "node",
+            "placement",
+            "plan",
+            "resolve",
+            "shell",
+            "source",
         ],
     ),
     (

@@ -199,6 +199,7 @@ impl Cloud for Eks {
         FabricSettings {
             env: &[("FI_PROVIDER", "efa")],
             huge_pages_mib: if keeps { 5120 } else { 0 },
+            ..FabricSettings::default()
         }
     }
 

@@ -8,6 +8,7 @@ mod cluster;
 mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
+mod gpudirect;
 pub mod machines;
 mod maintenance;
 mod memory;
@@ -37,8 +38,8 @@ use gpuc_schema::gpu::GpuModel;
 use super::machine::Machine;
 use super::storage::VolumeType;
 use super::{
-    Cloud, DiskRange, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs,
-    labels_of_place,
+    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Pool, PoolTaint};
@@ -237,8 +238,16 @@ impl Cloud for Gke {
         Err(NoRdma {
             why: "GKE brings the network of its GPU machines itself, and its own plugins for it"
                 .to_owned(),
-            help: "remove `rdma`, and follow GKE's guide for the machine type",
+            help: "remove `rdma`; `a3-megagpu-8g` and `a3-highgpu-8g` take `gpudirect`",
         })
+    }
+
+    fn gpudirect(&self, pool: &Pool) -> Result<usize, NoRdma> {
+        gpudirect::protocol(pool).map(|protocol| protocol.interfaces)
+    }
+
+    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+        gpudirect::settings(pool)
     }
 
     fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
@@ -298,6 +307,7 @@ impl Cloud for Gke {
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         let mut objects = driver_installer::objects(*cluster);
         objects.extend(admission::objects(*cluster));
+        objects.extend(gpudirect::objects(*cluster));
         objects
     }
 }
