@@ -23,7 +23,7 @@ use gpuc_schema::gpu::GpuModel;
 
 use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
-use crate::model::{Cluster, KubernetesVersion, Label, Offer, Pool, PoolTaint};
+use crate::model::{Cluster, KubernetesVersion, Label, MachineType, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
@@ -120,9 +120,15 @@ pub trait Cloud: Sync {
     }
 
     /// Labels that the cloud puts on a pool's nodes by itself, as far as that is certain.
-    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
-        let _ = (config, pool);
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+        let _ = (cluster, pool);
         Vec::new()
+    }
+
+    /// What begins the labels that a pool's nodes certainly do not have, because others than this cloud set them.
+    fn absent_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<&'static str> {
+        let _ = cluster;
+        labels_of_others(self.facts().key, pool)
     }
 
     /// The labels that say where in its network a pool's node is, from the widest part to the node itself; none where
@@ -224,8 +230,48 @@ pub const KARPENTER: (&str, &str) = ("kube-system", "karpenter");
 pub struct OwnLabel {
     /// Its key.
     pub key: &'static str,
-    /// What it may be: several values where the pool's nodes differ by it.
+    /// What it may be: several values where the pool's nodes differ by it, and none where they do not have it.
     pub values: Vec<String>,
+    /// Whether every node has it. Where it is not known that all do, a node may lack it.
+    pub always: bool,
+}
+
+impl OwnLabel {
+    /// A label of every node.
+    fn always(key: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            key,
+            values: vec![value.into()],
+            always: true,
+        }
+    }
+
+    /// A label that has this value where it is.
+    fn perhaps(key: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            always: false,
+            ..Self::always(key, value)
+        }
+    }
+
+    /// A label of no node.
+    fn never(key: &'static str) -> Self {
+        Self {
+            key,
+            values: Vec::new(),
+            always: true,
+        }
+    }
+}
+
+/// What begins the labels of all clouds but this one, for a pool whose nodes it makes. Hosts of the user's, and pools
+/// that were there before, may have any labels.
+fn labels_of_others(own: &str, pool: &Pool) -> Vec<&'static str> {
+    let others = CLOUDS.iter().map(|cloud| cloud.facts());
+    let others: Vec<_> = others.filter(|facts| facts.key != own).collect();
+    let is_made = !pool.is_existing() && !matches!(pool.machine.get(), None | Some(MachineType::Host));
+    let prefixes = others.iter().flat_map(|facts| facts.label_prefixes);
+    prefixes.copied().filter(|_| is_made).collect()
 }
 
 /// The labels by which a cloud's controller says where a node is; of zones that nobody names, none.
@@ -236,7 +282,11 @@ fn labels_of_place(zones: impl IntoIterator<Item = String>, region: String) -> V
     let region = ("topology.kubernetes.io/region", vec![region]);
     let labels: [(_, Vec<String>); 2] = [zones, region];
     let labels = labels.into_iter().filter(|(_, values)| !values.is_empty());
-    let own = |(key, values)| OwnLabel { key, values };
+    let own = |(key, values)| OwnLabel {
+        key,
+        values,
+        always: true,
+    };
     labels.map(own).collect()
 }
 
@@ -320,6 +370,10 @@ pub struct Facts {
     pub tolerates_resources: bool,
     /// Label prefixes that users may not set, each with the reason.
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
+    /// Labels that it sets still and has others for, each with that.
+    pub replaced_labels: &'static [(&'static str, &'static str)],
+    /// What begins the labels that only its own nodes have.
+    pub label_prefixes: &'static [&'static str],
     /// Who may install the driver.
     pub drivers: &'static [DriverOwner],
     /// Whether gpuc has a DaemonSet that installs a driver here.

@@ -8,6 +8,7 @@ mod cluster;
 mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
+mod labels;
 pub mod machines;
 mod maintenance;
 mod memory;
@@ -84,6 +85,8 @@ static FACTS: Facts = Facts {
         ("k8s.io/", "kubelets may not set such labels"),
         INSTANCE_TYPE,
     ],
+    replaced_labels: &[],
+    label_prefixes: &["cloud.google.com/"],
     drivers: &[
         DriverOwner::DaemonSet,
         DriverOwner::Preinstalled,
@@ -190,16 +193,13 @@ impl Cloud for Gke {
         }]
     }
 
-    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
-        let gcp = section(config);
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+        let gcp = section(&cluster.written);
         let zones = place::zones(gcp, pool).into_iter().map(str::to_owned);
         let region = names::region_of_zone(&gcp.location).unwrap_or(&gcp.location);
         let mut labels = labels_of_place(zones, region.to_owned());
         if !pool.is_existing() {
-            labels.push(OwnLabel {
-                key: "cloud.google.com/gke-nodepool",
-                values: vec![pool.name.value.clone()],
-            });
+            labels.extend(labels::of(pool));
         }
         labels
     }

@@ -51,6 +51,8 @@ static FACTS: Facts = Facts {
     startup_taints: None,
     tolerates_resources: false,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
+    replaced_labels: &[],
+    label_prefixes: &[],
     drivers: &[
         DriverOwner::Host,
         DriverOwner::Preinstalled,

@@ -7,6 +7,7 @@ mod host_devices;
 mod image_floating;
 mod image_gone;
 mod label_deprecated;
+mod label_elsewhere;
 mod limit_range;
 mod not_looked_into;
 mod nowhere_to_run;
@@ -22,6 +23,7 @@ mod sees_all_gpus;
 mod selector_matches_nothing;
 mod shares_several;
 mod shm_missing;
+mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
 
@@ -53,6 +55,8 @@ pub static RULES: &[&Rule] = &[
     &queue_missing::RULE,
     &not_looked_into::RULE,
     &queue_unknown::RULE,
+    &label_elsewhere::RULE,
+    &text_unquoted::RULE,
 ];
 
 #[cfg(test)]
