@@ -269,7 +269,8 @@ impl OwnLabel {
 fn labels_of_others(own: &str, pool: &Pool) -> Vec<&'static str> {
     let others = CLOUDS.iter().map(|cloud| cloud.facts());
     let others: Vec<_> = others.filter(|facts| facts.key != own).collect();
-    let is_made = !pool.is_existing() && !matches!(pool.machine.get(), None | Some(MachineType::Host));
+    let is_made =
+        !pool.is_existing() && !matches!(pool.machine.get(), None | Some(MachineType::Host));
     let prefixes = others.iter().flat_map(|facts| facts.label_prefixes);
     prefixes.copied().filter(|_| is_made).collect()
 }

@@ -63,7 +63,9 @@ impl NodeLabels {
         labels.of_gpus(pool);
         labels.of_machine(pool);
         let mut zones = Vec::new();
-        labels.absent.extend(cluster.cloud.absent_labels(cluster, pool));
+        labels
+            .absent
+            .extend(cluster.cloud.absent_labels(cluster, pool));
         for label in cluster.cloud.own_labels(cluster, pool) {
             match &label.values[..] {
                 [] => labels.set(label.key, Held::Absent),

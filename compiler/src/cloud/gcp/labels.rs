@@ -42,10 +42,7 @@ pub(super) fn of(pool: &Pool) -> Vec<OwnLabel> {
     labels.push(OwnLabel::never("cloud.google.com/gke-preemptible"));
     let machine = pool.written.machine.as_ref();
     if let Some((family, _)) = machine.and_then(|machine| machine.split_once('-')) {
-        labels.push(OwnLabel::perhaps(
-            "cloud.google.com/machine-family",
-            family,
-        ));
+        labels.push(OwnLabel::perhaps("cloud.google.com/machine-family", family));
     }
     labels.extend(of_gpus(pool));
     labels

@@ -155,11 +155,7 @@ fn say(
         None => return,
     };
     let draft = report.draft(&RULE.code, span, message);
-    let first = scene
-        .cluster
-        .gpu_pools()
-        .next()
-        .filter(|_| new.is_none());
+    let first = scene.cluster.gpu_pools().next().filter(|_| new.is_none());
     let draft = match first {
         Some((pool, _)) => draft.label(pool.name.span, "a pool with GPUs"),
         None => draft,
