@@ -7,6 +7,7 @@
 //! An error is what the API server refuses, what no node can run, or what is accepted and does nothing; a warning is
 //! what works for somebody.
 
+mod claims;
 mod edit;
 mod mend;
 mod place;
@@ -60,7 +61,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     let scene = Scene {
         cluster,
         objects,
-        unplaced: place::unplaced(cluster, &pods),
+        unplaced: place::unplaced(cluster, objects, &pods),
         pods,
         sources,
     };

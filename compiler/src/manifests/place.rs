@@ -7,6 +7,7 @@ use crate::node::Node;
 use crate::placement::{Answer, Demand, Reason, Request, Verdict, Why, places};
 use crate::source::Span;
 
+use super::claims;
 use super::pod::{Container, Pod};
 use super::read::Object;
 use super::resources::{Amount, amount, is_unknown};
@@ -41,13 +42,18 @@ pub(crate) enum Cause {
 }
 
 /// The pods that no pool holds, as far as the manifests say all of them.
-pub(super) fn unplaced<'s>(cluster: &'s Cluster, pods: &[Pod<'_>]) -> Vec<Unplaced<'s>> {
+pub(super) fn unplaced<'s>(
+    cluster: &'s Cluster,
+    objects: &[Object],
+    pods: &[Pod<'_>],
+) -> Vec<Unplaced<'s>> {
     let mut found = Vec::new();
     for (index, pod) in pods.iter().enumerate() {
         if pod.is_of_nodes() || !is_understood(cluster, pod) {
             continue;
         }
-        let demand = demand(pod);
+        let mut demand = demand(pod);
+        claims::read(cluster, objects, pod, &mut demand);
         if !pod.asks_for_gpus() && !chooses_a_pool(&demand) {
             continue;
         }

@@ -1,6 +1,10 @@
 //! The rules about manifests, one file each.
 
 mod amount_not_whole;
+mod claim_not_listed;
+mod claim_twice;
+mod claim_unknown;
+mod claim_unused;
 mod cuda_too_new;
 mod device_class_unknown;
 mod host_devices;
@@ -57,6 +61,10 @@ pub static RULES: &[&Rule] = &[
     &queue_unknown::RULE,
     &label_elsewhere::RULE,
     &text_unquoted::RULE,
+    &claim_unknown::RULE,
+    &claim_twice::RULE,
+    &claim_not_listed::RULE,
+    &claim_unused::RULE,
 ];
 
 #[cfg(test)]
