@@ -1,5 +1,7 @@
 //! What the claims of pods ask for: by the manifests that are given, and by what gpuc makes for workloads of the file.
 
+use std::collections::BTreeMap;
+
 use gpuc_schema::Spanned;
 
 use crate::model::{Cluster, GpuAsk};
@@ -69,16 +71,35 @@ pub(super) fn may_meet(one: &Object, other: &Object) -> bool {
     }
 }
 
-/// The object that a claim names, among those that are given.
-pub(super) fn given<'s>(
-    objects: &'s [Object],
-    pod: &Pod<'_>,
-    kind: &str,
-    name: &str,
-) -> Option<&'s Object> {
-    let mut objects = objects.iter();
-    objects
-        .find(|it| it.kind == kind && it.name.as_deref() == Some(name) && may_meet(it, pod.object))
+/// The claims and templates of claims among the objects that are given, by kind and name.
+pub(super) struct Given<'s>(BTreeMap<(&'s str, &'s str), Vec<&'s Object>>);
+
+impl<'s> Given<'s> {
+    /// Those of some objects.
+    pub(super) fn of(objects: &'s [Object]) -> Self {
+        let mut given: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let claims = objects
+            .iter()
+            .filter(|it| it.kind == CLAIM || it.kind == TEMPLATE);
+        for object in claims {
+            let name = object.name.as_deref().unwrap_or_default();
+            let own = given.entry((object.kind.as_str(), name));
+            own.or_default().push(object);
+        }
+        Self(given)
+    }
+
+    /// The object that a pod names.
+    pub(super) fn find(&self, pod: &Pod<'_>, kind: &str, name: &str) -> Option<&'s Object> {
+        let mut named = self.0.get(&(kind, name))?.iter();
+        named.find(|it| may_meet(it, pod.object)).copied()
+    }
+
+    /// Those of a kind.
+    pub(super) fn all(&self, kind: &str) -> impl Iterator<Item = &'s Object> {
+        let of_kind = self.0.iter().filter(move |((own, _), _)| *own == kind);
+        of_kind.flat_map(|(_, objects)| objects.iter().copied())
+    }
 }
 
 /// What gpuc makes for the workloads of the file under this name, as a class and a count.
@@ -100,10 +121,10 @@ pub(super) fn made<'c>(cluster: &'c Cluster, pod: &Pod<'_>, name: &str) -> Optio
 }
 
 /// Moves to a demand's claims what is known of those that it could not read.
-pub(super) fn read(cluster: &Cluster, objects: &[Object], pod: &Pod<'_>, demand: &mut Demand) {
+pub(super) fn read(cluster: &Cluster, given: &Given<'_>, pod: &Pod<'_>, demand: &mut Demand) {
     for claim in of_pod(pod) {
         let name = claim.object();
-        let claims = if let Some(object) = given(objects, pod, claim.kind(), name) {
+        let claims = if let Some(object) = given.find(pod, claim.kind(), name) {
             requests(object)
         } else if let Some((class, count)) = made(cluster, pod, name) {
             let span = claim.source.span();

@@ -43,6 +43,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) cluster: &'s Cluster,
     /// Every object.
     pub(crate) objects: &'s [Object],
+    /// The claims among them.
+    pub(crate) claims: claims::Given<'s>,
     /// Every pod that objects make.
     pub(crate) pods: Vec<Pod<'s>>,
     /// The pods that no pool holds.
@@ -58,10 +60,12 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     }
     let objects = &manifests.objects;
     let pods: Vec<_> = objects.iter().flat_map(pod::pods).collect();
+    let claims = claims::Given::of(objects);
     let scene = Scene {
         cluster,
         objects,
-        unplaced: place::unplaced(cluster, objects, &pods),
+        unplaced: place::unplaced(cluster, &claims, &pods),
+        claims,
         pods,
         sources,
     };

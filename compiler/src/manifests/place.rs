@@ -7,7 +7,7 @@ use crate::node::Node;
 use crate::placement::{Answer, Demand, Reason, Request, Verdict, Why, places};
 use crate::source::Span;
 
-use super::claims;
+use super::claims::{self, Given};
 use super::pod::{Container, Pod};
 use super::read::Object;
 use super::resources::{Amount, amount, is_unknown};
@@ -44,7 +44,7 @@ pub(crate) enum Cause {
 /// The pods that no pool holds, as far as the manifests say all of them.
 pub(super) fn unplaced<'s>(
     cluster: &'s Cluster,
-    objects: &[Object],
+    given: &Given<'_>,
     pods: &[Pod<'_>],
 ) -> Vec<Unplaced<'s>> {
     let mut found = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn unplaced<'s>(
             continue;
         }
         let mut demand = demand(pod);
-        claims::read(cluster, objects, pod, &mut demand);
+        claims::read(cluster, given, pod, &mut demand);
         if !pod.asks_for_gpus() && !chooses_a_pool(&demand) {
             continue;
         }

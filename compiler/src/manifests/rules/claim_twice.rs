@@ -1,7 +1,7 @@
 //! A container asks for GPUs by a claim and by a limit.
 
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::claims::{self, CLAIM, TEMPLATE, given, made, of_pod};
+use crate::manifests::claims::{self, CLAIM, TEMPLATE, made, of_pod};
 use crate::manifests::{Container, Pod, Rule, Scene};
 use crate::node::Node;
 
@@ -136,7 +136,7 @@ fn of_gpus<'s>(
             return Some((name, class.to_owned()));
         }
         let mut kinds = [TEMPLATE, CLAIM].into_iter();
-        let given = kinds.find_map(|kind| given(scene.objects, pod, kind, object))?;
+        let given = kinds.find_map(|kind| scene.claims.find(pod, kind, object))?;
         let classes = claims::classes(&given.root);
         let mut classes = classes.into_iter().filter_map(Node::text);
         let is_gpu = |class: &&str| class.ends_with(".gpuc.dev") || class.ends_with(".nvidia.com");

@@ -1,7 +1,7 @@
 //! A pod names a claim that nobody makes.
 
 use crate::diag::{Code, Edit, Report, Severity, words};
-use crate::manifests::claims::{KEYS, PodClaim, given, made, may_meet, of_pod};
+use crate::manifests::claims::{KEYS, PodClaim, made, may_meet, of_pod};
 use crate::manifests::{Object, Pod, Rule, Scene, edit};
 use crate::node::Node;
 
@@ -102,7 +102,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
         for claim in of_pod(pod) {
             let (kind, name) = (claim.kind(), claim.object());
-            let is_there = given(scene.objects, pod, kind, name).is_some()
+            let is_there = scene.claims.find(pod, kind, name).is_some()
                 || made(scene.cluster, pod, name).is_some();
             if !is_there && !name.contains(['{', '$']) {
                 say(scene, pod, &claim, report);
@@ -119,7 +119,7 @@ fn say(scene: &Scene<'_>, pod: &Pod<'_>, claim: &PodClaim<'_>, report: &mut Repo
     );
     let draft = report.draft(&RULE.code, claim.source.span(), message);
     let other = KEYS.iter().find(|(key, _)| *key != claim.key);
-    let as_other = other.filter(|(_, kind)| given(scene.objects, pod, kind, name).is_some());
+    let as_other = other.filter(|(_, kind)| scene.claims.find(pod, kind, name).is_some());
     if let Some((key, kind)) = as_other {
         let draft = draft.help(format!("write `{key}: {name}`: it is a {kind}"));
         match renamed(scene, pod, claim, key) {
@@ -128,7 +128,7 @@ fn say(scene: &Scene<'_>, pod: &Pod<'_>, claim: &PodClaim<'_>, report: &mut Repo
         };
         return;
     }
-    let of_kind = scene.objects.iter().filter(|it| it.kind == kind);
+    let of_kind = scene.claims.all(kind);
     let of_kind: Vec<&Object> = of_kind.collect();
     let far = of_kind.iter().find(|it| it.name.as_deref() == Some(name));
     if let Some(far) = far {

@@ -1,9 +1,11 @@
 //! A container with several GPUs has little shared memory.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value as Json, json};
 
 use crate::diag::{Code, Edit, Report, Severity};
-use crate::manifests::place::{Cause, Unplaced};
+use crate::manifests::place::Cause;
 use crate::manifests::resources::{Amount, amount};
 use crate::manifests::{Container, Pod, Rule, Scene, edit};
 use crate::node::Node;
@@ -89,10 +91,12 @@ const SHM: &str = "/dev/shm";
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let pods = scene.pods.iter().enumerate();
+    // Parts of a GPU do not talk to each other, and asking for several is a finding of its own.
+    let shares = scene.unplaced.iter();
+    let shares = shares.filter(|it| matches!(it.cause, Cause::Shares(_)));
+    let shares: BTreeSet<_> = shares.map(|it| it.pod).collect();
     for (index, pod) in pods.filter(|(_, pod)| !pod.is_open && !shares_the_hosts(pod)) {
-        // Parts of a GPU do not talk to each other, and asking for several is a finding of its own.
-        let shares = |it: &Unplaced<'_>| it.pod == index && matches!(it.cause, Cause::Shares(_));
-        if scene.unplaced.iter().any(shares) {
+        if shares.contains(&index) {
             continue;
         }
         for container in pod.containers.iter().filter(|it| !it.is_init) {
