@@ -6,6 +6,7 @@ mod claim_twice;
 mod claim_unknown;
 mod claim_unused;
 mod cuda_too_new;
+mod cuda_unknown;
 mod device_class_unknown;
 mod host_devices;
 mod image_floating;
@@ -22,6 +23,8 @@ mod quota_exceeded;
 mod quota_unenforced;
 mod request_too_large;
 mod requests_differ;
+mod resource_malformed;
+mod resource_of_others;
 mod resource_unknown;
 mod sees_all_gpus;
 mod selector_matches_nothing;
@@ -30,6 +33,7 @@ mod shm_missing;
 mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
+mod visible_devices;
 
 use super::Rule;
 
@@ -65,6 +69,10 @@ pub static RULES: &[&Rule] = &[
     &claim_twice::RULE,
     &claim_not_listed::RULE,
     &claim_unused::RULE,
+    &visible_devices::RULE,
+    &resource_malformed::RULE,
+    &resource_of_others::RULE,
+    &cuda_unknown::RULE,
 ];
 
 #[cfg(test)]
