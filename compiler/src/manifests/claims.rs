@@ -72,7 +72,7 @@ pub(super) fn may_meet(one: &Object, other: &Object) -> bool {
 }
 
 /// The claims and templates of claims among the objects that are given, by kind and name.
-pub(super) struct Given<'s>(BTreeMap<(&'s str, &'s str), Vec<&'s Object>>);
+pub(crate) struct Given<'s>(BTreeMap<(&'s str, &'s str), Vec<&'s Object>>);
 
 impl<'s> Given<'s> {
     /// Those of some objects.
