@@ -7,6 +7,7 @@ pub mod aws;
 pub mod azure;
 pub mod cpu;
 pub mod gcp;
+mod labels;
 pub mod machine;
 mod memory;
 pub mod onprem;
@@ -23,9 +24,11 @@ use gpuc_schema::gpu::GpuModel;
 
 use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
-use crate::model::{Cluster, KubernetesVersion, Label, MachineType, Offer, Pool, PoolTaint};
+use crate::model::{Cluster, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
+pub use labels::OwnLabel;
+use labels::{labels_of_others, labels_of_place};
 use machine::Machine;
 use storage::{StorageFacts, VolumeType};
 
@@ -225,72 +228,6 @@ pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
 /// The namespace and service account of Karpenter, by which a cloud gives its pods their rights.
 pub const KARPENTER: (&str, &str) = ("kube-system", "karpenter");
 
-/// A label that a cloud puts on nodes by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnLabel {
-    /// Its key.
-    pub key: &'static str,
-    /// What it may be: several values where the pool's nodes differ by it, and none where they do not have it.
-    pub values: Vec<String>,
-    /// Whether every node has it. Where it is not known that all do, a node may lack it.
-    pub always: bool,
-}
-
-impl OwnLabel {
-    /// A label of every node.
-    fn always(key: &'static str, value: impl Into<String>) -> Self {
-        Self {
-            key,
-            values: vec![value.into()],
-            always: true,
-        }
-    }
-
-    /// A label that has this value where it is.
-    fn perhaps(key: &'static str, value: impl Into<String>) -> Self {
-        Self {
-            always: false,
-            ..Self::always(key, value)
-        }
-    }
-
-    /// A label of no node.
-    fn never(key: &'static str) -> Self {
-        Self {
-            key,
-            values: Vec::new(),
-            always: true,
-        }
-    }
-}
-
-/// What begins the labels of all clouds but this one, for a pool whose nodes it makes. Hosts of the user's, and pools
-/// that were there before, may have any labels.
-fn labels_of_others(own: &str, pool: &Pool) -> Vec<&'static str> {
-    let others = CLOUDS.iter().map(|cloud| cloud.facts());
-    let others: Vec<_> = others.filter(|facts| facts.key != own).collect();
-    let is_made =
-        !pool.is_existing() && !matches!(pool.machine.get(), None | Some(MachineType::Host));
-    let prefixes = others.iter().flat_map(|facts| facts.label_prefixes);
-    prefixes.copied().filter(|_| is_made).collect()
-}
-
-/// The labels by which a cloud's controller says where a node is; of zones that nobody names, none.
-///
-/// Source: <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
-fn labels_of_place(zones: impl IntoIterator<Item = String>, region: String) -> Vec<OwnLabel> {
-    let zones = ("topology.kubernetes.io/zone", zones.into_iter().collect());
-    let region = ("topology.kubernetes.io/region", vec![region]);
-    let labels: [(_, Vec<String>); 2] = [zones, region];
-    let labels = labels.into_iter().filter(|(_, values)| !values.is_empty());
-    let own = |(key, values)| OwnLabel {
-        key,
-        values,
-        always: true,
-    };
-    labels.map(own).collect()
-}
-
 /// Why a pool's nodes have no network cards for RDMA.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRdma {
@@ -375,6 +312,8 @@ pub struct Facts {
     pub replaced_labels: &'static [(&'static str, &'static str)],
     /// What begins the labels that only its own nodes have.
     pub label_prefixes: &'static [&'static str],
+    /// Resources of its machines' accelerators that are not NVIDIA's, by what begins their names, and whose they are.
+    pub other_accelerators: &'static [(&'static str, &'static str)],
     /// Who may install the driver.
     pub drivers: &'static [DriverOwner],
     /// Whether gpuc has a DaemonSet that installs a driver here.

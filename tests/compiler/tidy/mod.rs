@@ -61,6 +61,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "manifests",
         &[
             "check",
+            "cloud",
             "diag",
             "model",
             "node",

@@ -85,6 +85,8 @@ static FACTS: Facts = Facts {
         INSTANCE_TYPE,
     ],
     replaced_labels: &[],
+    // Neuron's device plugin (from memory).
+    other_accelerators: &[("aws.amazon.com/neuron", "AWS' accelerators")],
     label_prefixes: &[
         "eks.amazonaws.com/",
         "alpha.eksctl.io/",

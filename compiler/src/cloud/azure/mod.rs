@@ -95,6 +95,7 @@ static FACTS: Facts = Facts {
         ("storageprofile", "kubernetes.azure.com/storageprofile"),
         ("storagetier", "kubernetes.azure.com/storagetier"),
     ],
+    other_accelerators: &[],
     label_prefixes: &["kubernetes.azure.com/"],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
     driver_daemon_set: false,

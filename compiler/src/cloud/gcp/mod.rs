@@ -86,6 +86,8 @@ static FACTS: Facts = Facts {
         INSTANCE_TYPE,
     ],
     replaced_labels: &[],
+    // cloud.google.com/kubernetes-engine/docs/how-to/tpus (from memory).
+    other_accelerators: &[("google.com/tpu", "Google's TPUs")],
     label_prefixes: &["cloud.google.com/"],
     drivers: &[
         DriverOwner::DaemonSet,

@@ -52,6 +52,7 @@ static FACTS: Facts = Facts {
     tolerates_resources: false,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     replaced_labels: &[],
+    other_accelerators: &[],
     label_prefixes: &[],
     drivers: &[
         DriverOwner::Host,

@@ -1,5 +1,6 @@
 //! A manifest asks for another maker's accelerators.
 
+use crate::cloud::CLOUDS;
 use crate::diag::{Code, Report, Severity, words};
 use crate::manifests::resources::{is_gpu, offered};
 use crate::manifests::{Rule, Scene};
@@ -78,14 +79,12 @@ spec:
 
 /// What other accelerators' device plugins offer, and whose they are.
 ///
-/// Source: ROCm/k8s-device-plugin, intel/intel-device-plugins-for-kubernetes, HabanaAI's plugin, AWS Neuron's and
-/// GKE's documentation of TPUs (all from memory).
+/// Source: ROCm/k8s-device-plugin, intel/intel-device-plugins-for-kubernetes and HabanaAI's plugin (from memory). What
+/// clouds have of their own stands in their facts.
 const OTHERS: &[(&str, &str)] = &[
     ("amd.com/gpu", "AMD's GPUs"),
     ("gpu.intel.com/", "Intel's GPUs"),
     ("habana.ai/", "Intel's Gaudi"),
-    ("aws.amazon.com/neuron", "AWS' accelerators"),
-    ("google.com/tpu", "Google's TPUs"),
 ];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
@@ -93,7 +92,8 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
         for container in &pod.containers {
             for entry in container.asks() {
-                let mut others = OTHERS.iter();
+                let of_clouds = CLOUDS.iter().flat_map(|it| it.facts().other_accelerators);
+                let mut others = OTHERS.iter().chain(of_clouds);
                 let Some((_, whose)) = others.find(|(name, _)| entry.key.starts_with(name)) else {
                     continue;
                 };
