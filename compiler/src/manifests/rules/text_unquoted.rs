@@ -135,11 +135,10 @@ fn say(scene: &Scene<'_>, node: &Node, what: &str, title: &str, report: &mut Rep
         return;
     };
     let is = match read(text, true) {
-        Core::Null => return,
         Core::Bool(_) => "a switch",
         Core::Integer(_) | Core::Float(_) => "a number",
         Core::Text(text) if SWITCHES.contains(&text.to_ascii_lowercase().as_str()) => "a switch",
-        Core::Text(_) => return,
+        Core::Null | Core::Text(_) => return,
     };
     let message = format!("the {what} `{text}` of {title} is {is}, and has to be text");
     let quoted = format!("\"{text}\"");
