@@ -79,8 +79,8 @@ spec:
 
 /// What other accelerators' device plugins offer, and whose they are.
 ///
-/// Source: ROCm/k8s-device-plugin, intel/intel-device-plugins-for-kubernetes and the plugin of `HabanaAI` (from memory). What
-/// clouds have of their own stands in their facts.
+/// Source: ROCm/k8s-device-plugin, intel/intel-device-plugins-for-kubernetes and the plugin of `HabanaAI` (from
+/// memory). What clouds have of their own stands in their facts.
 const OTHERS: &[(&str, &str)] = &[
     ("amd.com/gpu", "AMD's GPUs"),
     ("gpu.intel.com/", "Intel's GPUs"),
