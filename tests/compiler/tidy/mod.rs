@@ -105,6 +105,13 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["audit", "node", "plan", "shell", "tree", "yaml", "lock"],
     ),
     ("lock", &["tree"]),
+    (
+        "diff",
+        &[
+            "chart", "compile", "diag", "emit", "lock", "model", "node", "plan", "shell", "source",
+            "tree", "yaml",
+        ],
+    ),
     ("expand", &["model", "node", "yaml"]),
     (
         "compile",
