@@ -23,6 +23,7 @@ pub mod diag;
 pub mod emit;
 pub mod expand;
 pub mod fleet;
+pub mod graph;
 pub mod load;
 pub mod lock;
 pub mod lower;

@@ -45,8 +45,18 @@ impl Run {
     }
 }
 
-/// Reads and compiles. Locks in `out` say what was chosen before.
+/// Reads and compiles, without the plans: the files are made, and the plans of a thousand clusters would only fill the
+/// memory. Locks in `out` say what was chosen before.
 pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
+    compile_each(args, out, |compilation| compilation.plan = None)
+}
+
+/// Reads and compiles, and keeps everything.
+pub(crate) fn compile_whole(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
+    compile_each(args, out, |_| ())
+}
+
+fn compile_each(args: &InputArgs, out: Option<&Path>, then: fn(&mut Compilation)) -> Result<Run> {
     known_words(&args.deny)?;
     let Found { files, folders } = find(&args.paths)?;
     let world = Disk {
@@ -75,8 +85,7 @@ pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
         .into_par_iter()
         .map(|loaded| {
             let mut compilation = compile(loaded, &options);
-            // The files are made. The plans of a thousand clusters would only fill the memory.
-            compilation.plan = None;
+            then(&mut compilation);
             compilation
         })
         .collect::<Vec<_>>();

@@ -9,6 +9,7 @@ mod differs;
 mod expand;
 mod explain;
 mod findings;
+mod graph;
 mod init;
 mod inputs;
 mod manifests;
@@ -111,6 +112,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Completions(args) => completions::completions(args),
         Command::Expand(args) => expand::run(cli, args),
         Command::Explain(args) => explain::run(args),
+        Command::Graph(args) => graph::run(cli, args),
         Command::Init(args) => init::run(cli, args),
         Command::Man(args) => completions::man(args),
         Command::Schema => schema::run(),

@@ -103,6 +103,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "emit",
         &["audit", "node", "plan", "shell", "tree", "yaml", "lock"],
     ),
+    ("graph", &["model", "placement", "plan", "shell"]),
     ("lock", &["tree"]),
     ("expand", &["model", "node", "yaml"]),
     (

@@ -1,0 +1,82 @@
+//! Clusters as a page of HTML: a picture and a table each.
+
+use std::sync::LazyLock;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, context};
+
+use super::scene::range;
+use super::view::{PoolView, View};
+use super::{layout, svg, words};
+
+const NAME: &str = "page.html";
+const TEMPLATE: &str = include_str!("page.html.j2");
+
+pub(super) fn html(views: &[View]) -> String {
+    let sections: Vec<_> = views.iter().enumerate().map(section).collect();
+    let title = match views {
+        [one] => one.name.clone(),
+        several => format!("{} GPU clusters", several.len()),
+    };
+    let context = context! { title => title, sections => Serde(sections) };
+    let template = TEMPLATES.get_template(NAME);
+    let rendered = template.and_then(|template| template.render(context));
+    rendered.expect("the template is right, which a test shows")
+}
+
+#[derive(serde::Serialize)]
+struct Section {
+    id: String,
+    name: String,
+    picture: String,
+    rows: Vec<Vec<String>>,
+}
+
+fn section((index, view): (usize, &View)) -> Section {
+    let id = format!("cluster-{}", index + 1);
+    let picture = layout::picture(std::slice::from_ref(view));
+    let title = format!("GPU cluster {}", view.name);
+    Section {
+        picture: svg::svg(&picture, &id, &title, &words::description(view)),
+        name: view.name.clone(),
+        rows: view.pools.iter().map(row).collect(),
+        id,
+    }
+}
+
+fn row(pool: &PoolView) -> Vec<String> {
+    let (nodes, gpus) = (pool.nodes(), pool.gpus());
+    let offers = pool.offers.iter();
+    let offers: Vec<_> = offers
+        .map(|it| format!("{} × {}", it.per_node, it.name))
+        .collect();
+    let runs: Vec<_> = pool.workloads.iter().map(|it| it.name.as_str()).collect();
+    vec![
+        pool.name.clone(),
+        std::iter::once(pool.machine.as_str())
+            .chain(pool.marks.iter().map(String::as_str))
+            .collect::<Vec<_>>()
+            .join(" · "),
+        range(nodes.0, nodes.1),
+        range(gpus.0, gpus.1),
+        offers.join(", "),
+        pool.taints.join(", "),
+        runs.join(", "),
+        pool.served.clone(),
+    ]
+}
+
+/// The template, read once. Everything but the pictures is escaped.
+static TEMPLATES: LazyLock<Environment> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    let syntax = SyntaxConfig::builder().trim_blocks(true).build();
+    environment.set_syntax(syntax.expect("the delimiters are the usual ones"));
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    environment.add_filter("text", |text: &str| {
+        svg::escaped(&super::measure::clean(text))
+    });
+    let added = environment.add_template(NAME, TEMPLATE);
+    added.expect("the template is right, which a test shows");
+    environment
+});
