@@ -46,7 +46,7 @@ fn section((index, view): (usize, &View)) -> Section {
 }
 
 fn row(pool: &PoolView) -> Vec<String> {
-    let (nodes, gpus) = (pool.nodes(), pool.gpus());
+    let (nodes, gpus) = (pool.node_count(), pool.gpu_count());
     let offers = pool.offers.iter();
     let offers: Vec<_> = offers
         .map(|it| format!("{} × {}", it.per_node, it.name))
@@ -54,8 +54,8 @@ fn row(pool: &PoolView) -> Vec<String> {
     let runs: Vec<_> = pool.workloads.iter().map(|it| it.name.as_str()).collect();
     vec![
         pool.name.clone(),
-        std::iter::once(pool.machine.as_str())
-            .chain(pool.marks.iter().map(String::as_str))
+        std::iter::once(pool.words())
+            .chain(pool.marks.iter().cloned())
             .collect::<Vec<_>>()
             .join(" · "),
         range(nodes.0, nodes.1),

@@ -164,7 +164,10 @@ fn part(out: &mut Chart, view: &View, cluster: usize, pools: usize) {
             pools: view.pools[pools..].to_vec(),
             ..View::default()
         };
-        let (nodes, gpus) = (rest.sum(PoolView::nodes), rest.sum(PoolView::gpus));
+        let (nodes, gpus) = (
+            rest.sum(PoolView::node_count),
+            rest.sum(PoolView::gpu_count),
+        );
         let text = format!(
             "and {} more pools<br/>{} nodes, {} GPUs",
             rest.pools.len(),
@@ -182,10 +185,10 @@ fn part(out: &mut Chart, view: &View, cluster: usize, pools: usize) {
 }
 
 fn pool_label(pool: &PoolView) -> String {
-    let (few, many) = pool.nodes();
+    let (few, many) = pool.node_count();
     let word = if many == 1 { "node" } else { "nodes" };
     let nodes = format!("{} {word}", range(few, many));
-    let lines = [label(&pool.name), label(&pool.machine), nodes];
+    let lines = [label(&pool.name), label(&pool.words()), nodes];
     let lines: Vec<_> = lines.into_iter().filter(|it| !it.is_empty()).collect();
     lines.join("<br/>")
 }

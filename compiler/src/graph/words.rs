@@ -35,12 +35,12 @@ pub(super) fn description(view: &View) -> String {
 }
 
 fn pool_words(pool: &PoolView) -> String {
-    let (few, many) = pool.nodes();
+    let (few, many) = pool.node_count();
     let mut text = format!(
         "Pool {}: {} nodes, {}",
         pool.name,
         range(few, many),
-        pool.machine
+        pool.words()
     );
     let offers = pool.offers.iter();
     let offers: Vec<_> = offers

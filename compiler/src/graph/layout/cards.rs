@@ -19,46 +19,72 @@ const HEIGHT: f64 = 40.0;
 /// A node with its GPUs.
 pub(super) fn node(cards: &Cards, width: f64) -> Frame {
     let room = width - 2.0 * AROUND;
-    let runs = cards.runs.iter().map(|run| match &run.cut {
-        Cut::Slices { of, slices } => sliced(cards, run, *of, slices, room),
-        _ => tiles(cards, run, room),
-    });
-    let runs = stack(runs.collect(), 8.0);
-    let mut machine = Frame::of(Role::Inset, width, runs.h() + 2.0 * AROUND).round(8.0);
-    machine.put(runs, AROUND, AROUND);
+    let mut parts = vec![caption(
+        &format!("{} × {}", cards.per_node, cards.model),
+        &memory(cards),
+        room,
+    )];
+    for run in &cards.runs {
+        if cards.runs.len() > 1 {
+            parts.push(caption(&which(run), "", room));
+        }
+        parts.push(match &run.cut {
+            Cut::Slices { of, slices } => sliced(*of, slices, room),
+            _ => tiles(cards, run, room),
+        });
+    }
+    let parts = stack(parts, 5.0);
+    let mut machine = Frame::of(Role::Inset, width, parts.h() + 2.0 * AROUND).round(8.0);
+    machine.put(parts, AROUND, AROUND);
     machine
 }
 
-/// `GPUs 0–3`, what is done to them, and how much memory each has.
-fn caption(cards: &Cards, run: &Card, what: &str, room: f64) -> Frame {
+/// `GPUs 0–3, each`.
+fn which(run: &Card) -> String {
     let last = run.first + run.count.saturating_sub(1);
-    let which = match run.count {
-        _ if cards.runs.len() == 1 => format!("{} × {}", run.count, cards.model),
+    match run.count {
         1 => format!("GPU {}", run.first),
         _ => format!("GPUs {}–{last}, each", run.first),
+    }
+}
+
+/// What becomes of the GPUs, and how much memory each has.
+fn memory(cards: &Cards) -> String {
+    let each = if cards.per_node > 1 { " each" } else { "" };
+    let gb = format!("{} GB{each}", cards.memory_gb);
+    let what = match cards.runs.as_slice() {
+        [run] => match &run.cut {
+            Cut::Turns(number) => format!("{number} take turns · "),
+            Cut::Shares(number) => format!("{number} side by side · "),
+            Cut::Slices { .. } if run.count > 1 => "all cut like this · ".to_owned(),
+            _ => String::new(),
+        },
+        _ => String::new(),
     };
-    let memory = match cards.runs.len() {
-        1 => format!("{what}{} GB", cards.memory_gb),
-        _ => what.trim_end_matches(" · ").to_owned(),
-    };
+    what + &gb
+}
+
+/// Words over GPUs: what they are, and to the right what is to be said of them.
+fn caption(what: &str, of_them: &str, room: f64) -> Frame {
     let mut row = Frame::group(room, 15.0);
-    let memory = Text::new(&memory, SMALL, Ink::Soft, room * 0.6);
-    let left = room - memory.width() - 12.0;
-    row.write(memory.at(room, 11.5, Anchor::End));
-    row.write(Text::new(&which, SMALL, Ink::Soft, left).at(0.0, 11.5, Anchor::Start));
+    let of_them = Text::new(of_them, SMALL, Ink::Soft, room * 0.6);
+    let left = room - of_them.width() - 12.0;
+    row.write(of_them.at(room, 11.5, Anchor::End));
+    row.write(Text::new(what, SMALL, Ink::Soft, left).at(0.0, 11.5, Anchor::Start));
     row
 }
 
-/// One GPU for all of a run, as wide as there is room, with its slices at their places.
-fn sliced(cards: &Cards, run: &Card, of: u8, slices: &[Slice], room: f64) -> Frame {
-    let unit = room / f64::from(of.max(1));
-    let mut card = Frame::group(room, 30.0);
+/// One card for all of a run, as wide as there is room, with its slices at their places.
+fn sliced(of: u8, slices: &[Slice], room: f64) -> Frame {
+    const HIGH: f64 = 30.0;
+    let unit = (room - 4.0) / f64::from(of.max(1));
+    let mut card = Frame::of(Role::Card, room, HIGH + 6.0).round(5.0);
     let mut place = |role: Role, start: u8, size: u8, name: &str, title: &str| {
-        let width = f64::from(size) * unit - 3.0;
-        let mut slice = Frame::of(role, width, 30.0).title(title);
+        let width = f64::from(size) * unit - 2.0;
+        let mut slice = Frame::of(role, width, HIGH).title(title);
         let text = Text::new(name, TINY, Ink::Strong, width - 3.0);
         slice.write(text.at(width / 2.0, 19.0, Anchor::Middle));
-        card.put(slice, f64::from(start) * unit + 1.5, 0.0);
+        card.put(slice, f64::from(start) * unit + 3.0, 3.0);
     };
     let mut next = 0;
     for slice in slices {
@@ -77,12 +103,7 @@ fn sliced(cards: &Cards, run: &Card, of: u8, slices: &[Slice], room: f64) -> Fra
     if next < of {
         place(Role::Free, next, of - next, "", UNUSED);
     }
-    let each = if run.count > 1 && cards.runs.len() == 1 {
-        "each cut like this · "
-    } else {
-        ""
-    };
-    stack(vec![caption(cards, run, each, room), card], 4.0)
+    card
 }
 
 const UNUSED: &str = "memory of the card that no slice has";
@@ -91,39 +112,42 @@ const UNUSED: &str = "memory of the card that no slice has";
 fn tiles(cards: &Cards, run: &Card, room: f64) -> Frame {
     let across = run.count.clamp(1, IN_A_ROW);
     let number = f64::from(across);
-    let width = ((room - BETWEEN * (number - 1.0)) / number).min(110.0);
+    let width = ((room - BETWEEN * (number - 1.0)) / number).min(124.0);
+    let high = match run.cut {
+        Cut::Turns(_) | Cut::Shares(_) => HEIGHT + 14.0,
+        _ => HEIGHT,
+    };
     let rows = run.count.div_ceil(IN_A_ROW);
-    let height = f64::from(rows) * (HEIGHT + BETWEEN) - BETWEEN;
-    let mut all = Frame::group(room, height);
+    let mut all = Frame::group(room, f64::from(rows) * (high + BETWEEN) - BETWEEN);
     for index in 0..run.count {
         let (x, y) = (f64::from(index % IN_A_ROW), f64::from(index / IN_A_ROW));
-        let gpu = gpu(cards, run, run.first + index, width);
-        all.put(gpu, x * (width + BETWEEN), y * (HEIGHT + BETWEEN));
+        let gpu = gpu(cards, run, run.first + index, (width, high));
+        all.put(gpu, x * (width + BETWEEN), y * (high + BETWEEN));
     }
-    let what = match run.cut {
-        Cut::Turns(number) => format!("{number} take turns on each · "),
-        Cut::Shares(number) => format!("{number} share each by MPS · "),
-        _ => String::new(),
-    };
-    stack(vec![caption(cards, run, &what, room), all], 4.0)
+    all
 }
 
-fn gpu(cards: &Cards, run: &Card, index: u32, width: f64) -> Frame {
+fn gpu(cards: &Cards, run: &Card, index: u32, (width, high): (f64, f64)) -> Frame {
     let title = format!("GPU {index}: {}", cards.model);
     if cards.part < 1.0 {
         return part(cards, width, &title);
     }
-    let mut gpu = Frame::of(Role::Gpu, width, HEIGHT).round(4.0).title(&title);
+    let mut gpu = Frame::of(Role::Gpu, width, high).round(4.0).title(&title);
+    let inside = width - 8.0;
     let pattern = match run.cut {
-        Cut::Turns(number) => Some(turns(number, width - 8.0)),
-        Cut::Shares(number) => Some(shares(number, width - 8.0)),
+        Cut::Turns(number) => Some(turns(number, inside)),
+        Cut::Shares(number) => Some(shares(number, inside)),
         _ => None,
     };
     let name = Text::new(&index.to_string(), TINY, Ink::Strong, width - 6.0);
-    let y = if pattern.is_some() { 12.0 } else { 24.0 };
+    let y = if pattern.is_some() {
+        13.0
+    } else {
+        high / 2.0 + 4.0
+    };
     gpu.write(name.at(width / 2.0, y, Anchor::Middle));
     if let Some(pattern) = pattern {
-        gpu.put(pattern, 4.0, 16.0);
+        gpu.put(pattern, 4.0, high - PATTERN - 4.0);
     }
     gpu
 }
@@ -141,16 +165,16 @@ fn part(cards: &Cards, width: f64, title: &str) -> Frame {
 }
 
 /// The room for what shares a GPU.
-const PATTERN: f64 = 20.0;
+const PATTERN: f64 = 32.0;
 
 /// Turns: each has the whole card, one after the other, so each is as wide as the card.
 fn turns(number: u32, width: f64) -> Frame {
-    let drawn = number.clamp(1, 5);
+    let drawn = number.clamp(1, 6);
     let step = PATTERN / f64::from(drawn);
     let mut all = Frame::group(width, PATTERN);
     for index in 0..drawn {
-        let turn = Frame::of(Role::Turn, width, step - 1.5).round(1.0);
-        all.put(turn, 0.0, f64::from(index) * step + 0.75);
+        let turn = Frame::of(Role::Turn, width, step - 2.0).round(1.5);
+        all.put(turn, 0.0, f64::from(index) * step + 1.0);
     }
     all
 }

@@ -33,6 +33,8 @@ pub(super) enum Slot {
 #[derive(Debug, Default)]
 pub(super) struct Layers {
     pub(super) groups: Vec<Group>,
+    /// The groups that are tied to no other.
+    pub(super) loose: Vec<usize>,
     /// From the first layer to the last, each from top to bottom.
     pub(super) columns: Vec<Vec<Slot>>,
     /// Lines: the layer that they leave, the place there, and the place in the next layer.
@@ -53,10 +55,13 @@ pub(super) fn layers(steps: &[StepView]) -> Layers {
         }
     }
     reduce(&mut groups);
-    let deepest = groups.iter().map(|it| it.layer).max().unwrap_or(0);
-    let mut columns: Vec<Vec<Slot>> = vec![Vec::new(); deepest + 1];
-    for (index, group) in groups.iter().enumerate() {
-        columns[group.layer].push(Slot::Step(index));
+    let waited_for: BTreeSet<usize> = groups.iter().flat_map(|it| it.needs.clone()).collect();
+    let is_loose = |index: &usize| groups[*index].needs.is_empty() && !waited_for.contains(index);
+    let (loose, tied): (Vec<usize>, Vec<usize>) = (0..groups.len()).partition(is_loose);
+    let deepest = tied.iter().map(|index| groups[*index].layer + 1).max();
+    let mut columns: Vec<Vec<Slot>> = vec![Vec::new(); deepest.unwrap_or(0)];
+    for index in tied {
+        columns[groups[index].layer].push(Slot::Step(index));
     }
     let mut lines = BTreeSet::new();
     for (index, group) in groups.iter().enumerate() {
@@ -75,6 +80,7 @@ pub(super) fn layers(steps: &[StepView]) -> Layers {
     }
     let mut layers = Layers {
         groups,
+        loose,
         columns,
         lines,
     };
@@ -230,5 +236,17 @@ mod tests {
             .map(|it| it.members)
             .collect();
         assert_eq!(members, [vec![0], vec![1, 2], vec![3]]);
+    }
+
+    #[test]
+    fn what_nothing_is_tied_to_is_in_no_layer() {
+        let steps = [
+            step("a", "a", &[]),
+            step("b", "b", &[]),
+            step("c", "c", &[0]),
+        ];
+        let layers = layers(&steps);
+        assert_eq!(layers.loose, [1]);
+        assert_eq!(layers.columns, [vec![Slot::Step(0)], vec![Slot::Step(2)]]);
     }
 }

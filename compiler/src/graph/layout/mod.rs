@@ -63,9 +63,10 @@ const TINY: Font = Font {
 
 /// The whole picture: a cluster, or the clusters of a fleet one below the other.
 pub fn picture(views: &[View]) -> Frame {
-    let mut parts: Vec<Frame> = views.iter().map(cluster).collect();
+    let clusters = views.iter().map(cluster).collect();
+    let mut parts = vec![stack(clusters, 2.0 * MARGIN)];
     parts.extend(legend::legend(&parts));
-    let all = stack(parts, 2.0 * MARGIN);
+    let all = stack(parts, MARGIN);
     let mut page = Frame::of(Role::Page, WIDTH, all.h() + 2.0 * MARGIN).round(12.0);
     page.put(all, MARGIN, MARGIN);
     page

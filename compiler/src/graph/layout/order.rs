@@ -19,6 +19,9 @@ const PASS: f64 = 12.0;
 /// The room between places in a column.
 const BETWEEN: f64 = 10.0;
 
+/// How wide a step is at most.
+const WIDEST: f64 = 190.0;
+
 /// The most steps that are drawn.
 const MOST: usize = 150;
 
@@ -28,22 +31,44 @@ pub(super) fn order(view: &View) -> Option<Frame> {
     }
     let steps = &view.steps[..view.steps.len().min(MOST)];
     let layers = layers(steps);
+    let mut parts = Vec::new();
+    if !layers.columns.is_empty() {
+        parts.push(tied(steps, &layers));
+    }
+    if !layers.loose.is_empty() {
+        let head = if parts.is_empty() {
+            "In any order"
+        } else {
+            "At any time"
+        };
+        parts.push(loose(steps, &layers, head));
+    }
+    if view.steps.len() > MOST {
+        let mut note = Frame::group(ROOM, 16.0);
+        let text = format!("and {} more steps", view.steps.len() - MOST);
+        note.write(Text::new(&text, SMALL, Ink::Soft, ROOM).at(0.0, 12.0, Anchor::Start));
+        parts.push(note);
+    }
+    let parts = super::stack(parts, 14.0);
+    let mut card = Frame::of(Role::Card, INSIDE, parts.h() + 2.0 * PAD).round(10.0);
+    card.put(parts, PAD, PAD);
+    Some(card)
+}
+
+/// The steps that wait for others or are waited for: a column for each layer, over the whole card.
+fn tied(steps: &[StepView], layers: &Layers) -> Frame {
     let number = count(layers.columns.len());
-    // Lines need room between the columns, but not more than the steps.
-    let gap = (ROOM / number * 0.22).min(44.0);
-    let width = ((ROOM - gap * (number - 1.0)) / number).min(196.0);
-    let tallest = layers
-        .columns
-        .iter()
-        .map(|it| height(it))
-        .fold(0.0, f64::max);
+    let width = (ROOM / number * 0.78).min(WIDEST);
+    let gap = (ROOM - width * number) / (number - 1.0).max(1.0);
+    let tallest = layers.columns.iter().map(|it| height(it));
+    let tallest = tallest.fold(0.0, f64::max);
     let mut content = Frame::group(ROOM, HEAD + tallest);
     for (layer, column) in layers.columns.iter().enumerate() {
         let x = count(layer) * (width + gap);
         let number = Text::new(&(layer + 1).to_string(), SMALL, Ink::Soft, width);
         content.write(number.at(x + width / 2.0, 11.0, Anchor::Middle));
         for slot in column {
-            let y = middle(&layers, layer, *slot, tallest);
+            let y = middle(layers, layer, *slot, tallest);
             match slot {
                 Slot::Step(group) => {
                     let step = step(steps, &layers.groups[*group], width);
@@ -59,21 +84,26 @@ pub(super) fn order(view: &View) -> Option<Frame> {
     for (layer, from, to) in &layers.lines {
         let x = count(*layer) * (width + gap) + width;
         content.lines.push(Line {
-            from: (x, middle(&layers, *layer, *from, tallest)),
-            to: (x + gap, middle(&layers, layer + 1, *to, tallest)),
+            from: (x, middle(layers, *layer, *from, tallest)),
+            to: (x + gap, middle(layers, layer + 1, *to, tallest)),
         });
     }
-    let mut parts = vec![content];
-    if view.steps.len() > MOST {
-        let mut note = Frame::group(ROOM, 16.0);
-        let text = format!("and {} more steps", view.steps.len() - MOST);
-        note.write(Text::new(&text, SMALL, Ink::Soft, ROOM).at(0.0, 12.0, Anchor::Start));
-        parts.push(note);
+    content
+}
+
+/// The steps that wait for nothing and are waited for by nothing, in rows.
+fn loose(steps: &[StepView], layers: &Layers, head: &str) -> Frame {
+    let across = 4;
+    let width = (ROOM - 3.0 * BETWEEN) / 4.0;
+    let rows = layers.loose.len().div_ceil(across);
+    let mut all = Frame::group(ROOM, HEAD + count(rows) * (STEP + BETWEEN) - BETWEEN);
+    all.write(Text::new(head, SMALL, Ink::Soft, ROOM).at(0.0, 11.0, Anchor::Start));
+    for (index, group) in layers.loose.iter().enumerate() {
+        let step = step(steps, &layers.groups[*group], width);
+        let (x, y) = (count(index % across), count(index / across));
+        all.put(step, x * (width + BETWEEN), HEAD + y * (STEP + BETWEEN));
     }
-    let parts = super::stack(parts, 10.0);
-    let mut card = Frame::of(Role::Card, INSIDE, parts.h() + 2.0 * PAD).round(10.0);
-    card.put(parts, PAD, PAD);
-    Some(card)
+    all
 }
 
 fn high(slot: Slot) -> f64 {

@@ -1,6 +1,6 @@
 //! Node pools: a card each, with a node's GPUs, the nodes, and what is offered, kept away and run there.
 
-use super::chips::{Chip, labelled};
+use super::chips::{Chip, chip, labelled};
 use super::{
     Anchor, BODY, COLUMN, Frame, GAP, Ink, MOST_CARDS, NAME, PAD, Role, SMALL, STRESSED, Text,
 };
@@ -23,7 +23,10 @@ pub(super) fn pools(view: &View) -> Frame {
             pools: rest.to_vec(),
             ..View::default()
         };
-        let (nodes, gpus) = (rest.sum(PoolView::nodes), rest.sum(PoolView::gpus));
+        let (nodes, gpus) = (
+            rest.sum(PoolView::node_count),
+            rest.sum(PoolView::gpu_count),
+        );
         let what = format!(
             "pools, {} nodes, {} GPUs",
             range(nodes.0, nodes.1),
@@ -49,20 +52,34 @@ fn pool(pool: &PoolView) -> Frame {
     card
 }
 
-/// Its name and what its nodes are; to the right how many there are.
+/// Its name with its marks, and what its nodes are; to the right how many there are.
 fn head(pool: &PoolView) -> Frame {
     let mut head = Frame::group(ROOM, 38.0);
-    let ((few, many), (least, most)) = (pool.nodes(), pool.gpus());
-    let nodes = format!(
-        "{} {}",
-        range(few, many),
-        if many == 1 { "node" } else { "nodes" }
-    );
+    let ((few, many), (least, most)) = (pool.node_count(), pool.gpu_count());
+    let word = if many == 1 { "node" } else { "nodes" };
+    let nodes = format!("{} {word}", range(few, many));
     let nodes = Text::new(&nodes, STRESSED, Ink::Strong, 140.0);
-    let room = ROOM - nodes.width() - 12.0;
+    let mut room = ROOM - nodes.width() - 12.0;
     head.write(nodes.at(ROOM, 15.0, Anchor::End));
-    head.write(Text::new(&pool.name, NAME, Ink::Strong, room).at(0.0, 15.0, Anchor::Start));
-    let mut room = ROOM;
+    let name = Text::new(&pool.name, NAME, Ink::Strong, room);
+    let mut x = name.width() + 10.0;
+    head.write(name.at(0.0, 15.0, Anchor::Start));
+    for mark in &pool.marks {
+        // A mark that would be cut to nothing goes below, into the words.
+        if room - x < 60.0 {
+            break;
+        }
+        let mark = Chip {
+            role: Role::Offer,
+            text: mark.clone(),
+            title: None,
+        };
+        let mark = chip(&mark, room - x);
+        let next = x + mark.w() + 6.0;
+        head.put(mark, x, 0.0);
+        x = next;
+    }
+    room = ROOM;
     if most > 0 {
         let word = if most == 1 { "GPU" } else { "GPUs" };
         let text = format!("{} {word}", range(least, most));
@@ -70,10 +87,11 @@ fn head(pool: &PoolView) -> Frame {
         room -= gpus.width() + 12.0;
         head.write(gpus.at(ROOM, 34.0, Anchor::End));
     }
-    let marks = pool.marks.iter().map(String::as_str);
-    let words: Vec<_> = std::iter::once(pool.machine.as_str())
-        .chain(marks)
-        .collect();
+    let marks = pool.marks.iter().skip(head.frames.len());
+    let words = [&pool.machine, &pool.sharing]
+        .into_iter()
+        .filter(|it| !it.is_empty());
+    let words: Vec<_> = words.chain(marks).map(String::as_str).collect();
     head.write(Text::new(&words.join(" · "), BODY, Ink::Soft, room).at(0.0, 34.0, Anchor::Start));
     head
 }
@@ -85,7 +103,7 @@ fn nodes(pool: &PoolView) -> Frame {
     const MOST_DRAWN: u64 = 16;
     let mut row = Frame::group(ROOM, 20.0);
     row.write(Text::new("Nodes", SMALL, Ink::Soft, LABEL).at(0.0, 14.0, Anchor::Start));
-    let (least, most) = pool.nodes();
+    let (least, most) = pool.node_count();
     let kinds = [
         (Role::Node, least, "always there", "always"),
         (

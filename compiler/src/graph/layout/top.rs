@@ -27,8 +27,8 @@ fn tiles(view: &View) -> Frame {
     let same = |count: usize| (number(count), number(count));
     let all = [
         (same(view.pools.len()), "pool", "pools"),
-        (view.sum(PoolView::nodes), "node", "nodes"),
-        (view.sum(PoolView::gpus), "GPU", "GPUs"),
+        (view.sum(PoolView::node_count), "node", "nodes"),
+        (view.sum(PoolView::gpu_count), "GPU", "GPUs"),
         (same(view.teams.len()), "team", "teams"),
         (same(view.workloads), "workload", "workloads"),
     ];

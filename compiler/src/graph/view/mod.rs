@@ -31,8 +31,12 @@ pub struct View {
 pub struct PoolView {
     /// Its name.
     pub name: String,
-    /// Its machine and GPUs, in words.
+    /// Its machine, in words.
     pub machine: String,
+    /// Its GPUs, in words; empty without.
+    pub gpus: String,
+    /// How GPUs are shared, in words.
+    pub sharing: String,
     /// How its machines are had and whom they are for, a word or a few each: `spot`, `for research`.
     pub marks: Vec<String>,
     /// The GPUs of a node, if it has any.
@@ -99,14 +103,25 @@ pub struct StepView {
 
 impl PoolView {
     /// How many GPUs it has, at its fewest and at its most nodes.
-    pub fn gpus(&self) -> (u64, u64) {
+    pub fn gpu_count(&self) -> (u64, u64) {
         let per_node = u64::from(self.cards.as_ref().map_or(0, |cards| cards.per_node));
         let total = |nodes: u32| per_node * u64::from(nodes);
         (total(self.min_nodes), total(self.max_nodes))
     }
 
+    /// Its machine, its GPUs and how they are shared, in words.
+    pub fn words(&self) -> String {
+        let words = [&self.machine, &self.gpus, &self.sharing];
+        let words: Vec<_> = words.into_iter().filter(|it| !it.is_empty()).collect();
+        words
+            .iter()
+            .map(|it| it.as_str())
+            .collect::<Vec<_>>()
+            .join(" · ")
+    }
+
     /// How many nodes it has, at its fewest and at its most.
-    pub fn nodes(&self) -> (u64, u64) {
+    pub fn node_count(&self) -> (u64, u64) {
         (self.min_nodes.into(), self.max_nodes.into())
     }
 }

@@ -70,15 +70,11 @@ fn pool_view(pool: &Pool, words: &PoolSummary) -> PoolView {
             max,
         });
     let gpus = pool.gpus.get().and_then(Option::as_ref);
-    let machine = [
-        words.machine.as_str(),
-        words.gpus.as_str(),
-        words.sharing.as_str(),
-    ];
-    let machine: Vec<_> = machine.into_iter().filter(|it| !it.is_empty()).collect();
     PoolView {
         name: pool.name.value.clone(),
-        machine: machine.join(" · ").replace(" x ", " × "),
+        machine: words.machine.clone(),
+        gpus: words.gpus.replace(" x ", " × "),
+        sharing: words.sharing.clone(),
         marks: marks(pool),
         cards: gpus.map(|gpus| Cards::of(pool, gpus)),
         min_nodes: words.min_nodes,
@@ -133,15 +129,19 @@ fn asks(task: Task<'_>, pool: &Pool) -> String {
     );
     match pods {
         1 => one,
+        pods if one.contains('×') => format!("{pods} × ({one})"),
         pods => format!("{pods} × {one}"),
     }
 }
 
-/// `8 GPUs`, `1 × 3g.20gb`, `2 shares`.
+/// `8 GPUs`, `3g.20gb`, `2 shares`.
 fn device_words(count: u32, device: Option<&Devices>, profile: Option<&str>) -> String {
     let name = device.map_or("", |it| it.resource.as_str());
     if let Some(slice) = profile.or(name.strip_prefix("nvidia.com/mig-")) {
-        return format!("{count} × {slice}");
+        return match count {
+            1 => slice.to_owned(),
+            count => format!("{count} × {slice}"),
+        };
     }
     let (one, several) = if name.ends_with(".shared") {
         ("share", "shares")
