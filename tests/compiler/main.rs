@@ -20,6 +20,7 @@ mod fleets;
 mod fresh;
 mod fuzzed;
 mod golden;
+mod graphs;
 mod hosts;
 mod keys;
 mod manifests;

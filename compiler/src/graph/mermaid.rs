@@ -40,12 +40,10 @@ pub fn mermaid(views: &[View], most: usize) -> String {
         if fits || (pools == 0 && clusters == 0) {
             return text;
         }
-        if pools > 1 {
+        if pools > 0 {
             pools /= 2;
-        } else if clusters > 1 {
-            clusters /= 2;
         } else {
-            (pools, clusters) = (0, 0);
+            clusters /= 2;
         }
     }
 }

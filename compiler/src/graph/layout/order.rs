@@ -20,7 +20,7 @@ const PASS: f64 = 12.0;
 const BETWEEN: f64 = 10.0;
 
 /// How wide a step is at most.
-const WIDEST: f64 = 190.0;
+const WIDEST: f64 = 220.0;
 
 /// The most steps that are drawn.
 const MOST: usize = 150;
@@ -59,7 +59,8 @@ pub(super) fn order(view: &View) -> Option<Frame> {
 fn tied(steps: &[StepView], layers: &Layers) -> Frame {
     let number = count(layers.columns.len());
     let width = (ROOM / number * 0.78).min(WIDEST);
-    let gap = (ROOM - width * number) / (number - 1.0).max(1.0);
+    // A line that is too long is hard to follow.
+    let gap = ((ROOM - width * number) / (number - 1.0).max(1.0)).min(180.0);
     let tallest = layers.columns.iter().map(|it| height(it));
     let tallest = tallest.fold(0.0, f64::max);
     let mut content = Frame::group(ROOM, HEAD + tallest);
