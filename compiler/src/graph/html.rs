@@ -60,9 +60,9 @@ fn row(pool: &PoolView) -> Vec<String> {
             .join(" · "),
         range(nodes.0, nodes.1),
         range(gpus.0, gpus.1),
-        offers.join(", "),
-        pool.taints.join(", "),
-        runs.join(", "),
+        offers.join("\n"),
+        pool.taints.join("\n"),
+        runs.join("\n"),
         pool.served.clone(),
     ]
 }
@@ -73,8 +73,10 @@ static TEMPLATES: LazyLock<Environment> = LazyLock::new(|| {
     let syntax = SyntaxConfig::builder().trim_blocks(true).build();
     environment.set_syntax(syntax.expect("the delimiters are the usual ones"));
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    // Lines of a cell stay lines; nothing else that cannot be seen does.
     environment.add_filter("text", |text: &str| {
-        svg::escaped(&super::measure::clean(text))
+        let lines = text.lines().map(super::measure::clean);
+        svg::escaped(&lines.collect::<Vec<_>>().join("\n"))
     });
     let added = environment.add_template(NAME, TEMPLATE);
     added.expect("the template is right, which a test shows");

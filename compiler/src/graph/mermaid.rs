@@ -186,18 +186,20 @@ fn pool_label(pool: &PoolView) -> String {
     let (few, many) = pool.node_count();
     let word = if many == 1 { "node" } else { "nodes" };
     let nodes = format!("{} {word}", range(few, many));
-    let lines = [label(&pool.name), label(&pool.words()), nodes];
-    let lines: Vec<_> = lines.into_iter().filter(|it| !it.is_empty()).collect();
-    lines.join("<br/>")
+    [label(&pool.name), label(&pool.words()), nodes].join("<br/>")
 }
 
-/// A name as part of a label in quotes: nothing in it is Mermaid's, Markdown's or HTML's. Whatever could be is written as
-/// Mermaid's entity, `#35;` for `#`.
+/// A name as part of a label in quotes: nothing in it is Mermaid's, Markdown's or HTML's. Whatever could be is written
+/// as Mermaid's entity, `#35;` for `#`.
 fn label(text: &str) -> String {
     let text = clean(text);
     let mut shown: String = text.chars().take(MOST_SHOWN).collect();
     if text.chars().nth(MOST_SHOWN).is_some() {
         shown.push('…');
+    }
+    // Mermaid refuses a label without anything in it.
+    if shown.is_empty() {
+        return "no name".to_owned();
     }
     let mut out = String::new();
     for (index, character) in shown.chars().enumerate() {

@@ -1,7 +1,7 @@
-//! Pictures of clusters: pools with their machines, GPUs and slices, who may use them, and what is brought in what order.
+//! Pictures of clusters: pools with their machines, GPUs and slices, who may use them, what is brought in what order.
 //!
-//! [`View`] is what there is to show, [`layout`] says where it lies as rectangles with text, and [`svg`] and [`html`] write
-//! that down. [`mermaid`] is a smaller picture, for where Markdown is.
+//! [`View`] is what there is to show, [`layout`] says where it lies as rectangles with text, and [`svg()`] and
+//! [`html()`] write that down. [`mermaid()`] is a smaller picture, for where Markdown is.
 
 mod html;
 pub mod layout;

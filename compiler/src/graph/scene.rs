@@ -1,7 +1,7 @@
 //! A picture before it is drawn: rectangles in rectangles, with text in them.
 //!
-//! What is written as SVG and what tests look at is this tree. A frame's place, and that of its text, is counted from the
-//! corner of the frame around it.
+//! What is written as SVG and what tests look at is this tree. A frame's place is counted from the corner of the frame
+//! around it, that of its text from its own.
 
 use super::measure::{self, ASCENT, DESCENT, Font};
 use super::palette::{Ink, Role};

@@ -92,9 +92,9 @@ fn names_are_nothing_but_text() {
         let svg = graph::svg(std::slice::from_ref(&view));
         let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
         only_known_tags(&document, name);
-        let clean = graph::measure::clean(name);
         let title = text_of(&document, "title");
-        assert_eq!(title, format!("GPU cluster {clean}").trim_end(), "{name}");
+        let whole = graph::measure::clean(&format!("GPU cluster {name}"));
+        assert_eq!(title, whole, "{name}");
         let html = graph::html(&[view]);
         assert_eq!(html.matches("<script").count(), 0, "{name}");
         assert_eq!(html.matches("<svg").count(), 1, "{name}");

@@ -114,6 +114,9 @@ fn quoted(text: &str) -> Result<(), String> {
         .strip_prefix('"')
         .and_then(|it| it.strip_suffix('"'))
         .ok_or_else(wrong)?;
+    if inner.split("<br/>").any(str::is_empty) {
+        return Err(wrong());
+    }
     let inner = inner.replace("<br/>", " ");
     let mut parts = inner.split('#');
     let first = parts.next().unwrap_or_default().to_owned();
