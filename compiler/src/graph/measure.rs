@@ -20,7 +20,7 @@ pub struct Font {
     pub bold: bool,
 }
 
-/// The advance widths of the characters from space to `~`, in hundredths of the size: those of DejaVu Sans 2.37, the
+/// The advance widths of the characters from space to `~`, in hundredths of the size: those of `DejaVu Sans` 2.37, the
 /// widest font of the stack, read from its `hmtx` table.
 const REGULAR: [u8; 95] = [
     32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
@@ -29,7 +29,7 @@ const REGULAR: [u8; 95] = [
     64, 64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
 ];
 
-/// The same of DejaVu Sans Bold.
+/// The same of `DejaVu Sans Bold`.
 const BOLD: [u8; 95] = [
     35, 46, 53, 84, 70, 101, 88, 31, 46, 46, 53, 84, 38, 42, 38, 37, 70, 70, 70, 70, 70, 70, 70,
     70, 70, 70, 40, 40, 84, 84, 84, 58, 100, 78, 77, 74, 83, 69, 69, 83, 84, 38, 38, 78, 64, 100,

@@ -122,7 +122,9 @@ fn slices_are_drawn_to_scale() {
 
 fn collect(frame: &Frame, each: &mut dyn FnMut(&Frame)) {
     each(frame);
-    frame.frames.iter().for_each(|it| collect(it, each));
+    for inner in &frame.frames {
+        collect(inner, each);
+    }
 }
 
 /// What does not fit is told in full when somebody points at it.

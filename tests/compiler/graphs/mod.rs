@@ -87,11 +87,15 @@ pub(crate) fn called(name: &str) -> View {
     ];
     for promise in &mut view.promises {
         (promise.pool, promise.resource) = (name(), name());
-        promise.teams.iter_mut().for_each(|it| it.name = name());
+        for team in &mut promise.teams {
+            team.name = name();
+        }
     }
     for step in &mut view.steps {
         step.name = name();
-        step.needs.iter_mut().for_each(|it| it.1 = name());
+        for need in &mut step.needs {
+            need.1 = name();
+        }
     }
     view
 }
@@ -102,7 +106,9 @@ fn rename(pool: &mut PoolView, name: &dyn Fn() -> String) {
     (pool.sharing, pool.served) = (name(), name());
     pool.marks = vec![name(), name(), name()];
     pool.taints = vec![name(), name()];
-    pool.offers.iter_mut().for_each(|it| it.name = name());
+    for offer in &mut pool.offers {
+        offer.name = name();
+    }
     pool.workloads = vec![
         Placed {
             name: name(),
@@ -114,7 +120,9 @@ fn rename(pool: &mut PoolView, name: &dyn Fn() -> String) {
         cards.model = name();
         for run in &mut cards.runs {
             if let graph::Cut::Slices { slices, .. } = &mut run.cut {
-                slices.iter_mut().for_each(|it| it.profile = name());
+                for slice in slices {
+                    slice.profile = name();
+                }
             }
         }
     }
@@ -151,7 +159,7 @@ pub(crate) fn huge(pools: u32) -> View {
         stem: format!("step-{index}"),
         what: [What::Component, What::Release][index as usize % 2],
         needs: (0..index)
-            .filter(|before| (index * 7 + before * 3) % 11 == 0)
+            .filter(|before| (index * 7 + before * 3).is_multiple_of(11))
             .map(|before| (before as usize, "it must".to_owned()))
             .collect(),
     };

@@ -67,10 +67,12 @@ pub(super) fn layers(steps: &[StepView]) -> Layers {
     for (index, group) in groups.iter().enumerate() {
         for need in &group.needs {
             let mut from = Slot::Step(*need);
-            for layer in groups[*need].layer + 1..group.layer {
+            let first = groups[*need].layer + 1;
+            let passed = columns.iter_mut().enumerate();
+            for (layer, column) in passed.take(group.layer).skip(first) {
                 let pass = Slot::Pass(*need);
-                if !columns[layer].contains(&pass) {
-                    columns[layer].push(pass);
+                if !column.contains(&pass) {
+                    column.push(pass);
                 }
                 lines.insert((layer - 1, from, pass));
                 from = pass;

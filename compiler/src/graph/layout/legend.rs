@@ -23,7 +23,9 @@ const WORDS: [(Role, &str); 13] = [
 /// The legend of what these frames show.
 pub(super) fn legend(frames: &[Frame]) -> Option<Frame> {
     let mut used = BTreeSet::new();
-    frames.iter().for_each(|frame| collect(frame, &mut used));
+    for frame in frames {
+        collect(frame, &mut used);
+    }
     let entries = WORDS.iter().filter(|(role, _)| used.contains(role));
     let mut all = Frame::group(INSIDE, 0.0);
     let (mut x, mut y) = (0.0, 0.0);
@@ -50,5 +52,7 @@ fn entry(role: Role, words: &str) -> Frame {
 
 fn collect(frame: &Frame, used: &mut BTreeSet<Role>) {
     used.extend(frame.role);
-    frame.frames.iter().for_each(|it| collect(it, used));
+    for inner in &frame.frames {
+        collect(inner, used);
+    }
 }
