@@ -61,9 +61,22 @@ for (const svg of document.querySelectorAll("svg")) {
   }
 }
 if (document.documentElement.scrollWidth > innerWidth) wrong.push(`the page is ${document.documentElement.scrollWidth} wide`);
-const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-const answer = JSON.stringify({ texts, dark, wrong: wrong.slice(0, 30) });
-const out = document.createElement("pre");
-out.id = "measured";
-out.textContent = [...answer].map((it) => it.codePointAt(0)).join(" ");
-document.body.replaceChildren(out);
+// The ground of pictures that are shown as images, to the left of everything on them.
+const image = (it) => {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [it.naturalWidth, it.naturalHeight];
+  const context = canvas.getContext("2d");
+  context.drawImage(it, 0, 0);
+  const [r, g, b] = context.getImageData(10, 100, 1, 1).data;
+  return { width: it.naturalWidth, ground: (r << 16) | (g << 8) | b };
+};
+const leave = () => {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const images = [...document.images].map(image);
+  const answer = JSON.stringify({ texts, dark, images, wrong: wrong.slice(0, 30) });
+  const out = document.createElement("pre");
+  out.id = "measured";
+  out.textContent = [...answer].map((it) => it.codePointAt(0)).join(" ");
+  document.body.replaceChildren(out);
+};
+addEventListener("load", leave);

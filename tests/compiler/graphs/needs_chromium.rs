@@ -4,6 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use gpuc::graph;
+use gpuc::graph::palette::{Colour, Role, Theme};
 
 use super::{NAMES, called, example, pictures};
 
@@ -19,7 +20,14 @@ fn chromium() -> Command {
 struct Measured {
     texts: usize,
     dark: bool,
+    images: Vec<Image>,
     wrong: Vec<String>,
+}
+
+#[derive(serde::Deserialize)]
+struct Image {
+    width: u32,
+    ground: u32,
 }
 
 /// What the browser finds on a page of this width.
@@ -117,6 +125,23 @@ fn pages_hold_in_a_browser() {
         for width in [1280, 500] {
             holds(name, &graph::html(&example(name)), width);
         }
+    }
+}
+
+/// Shown by `<img>`, as a README does it, a picture follows the theme as well, and loads nothing.
+#[test]
+#[ignore = "needs chromium"]
+fn an_image_follows_the_theme() {
+    let svg = graph::svg(&example("eks-queues"));
+    let data: String = svg.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let shown = format!("<img src=\"data:image/svg+xml,{data}\">");
+    for (dark, theme) in [(false, Theme::Light), (true, Theme::Dark)] {
+        let measured = measured(&page(std::slice::from_ref(&shown)), 1280, dark);
+        let [image] = measured.images.as_slice() else {
+            panic!("{} images", measured.images.len());
+        };
+        assert_eq!(image.width, 960);
+        assert_eq!(Colour(image.ground), Role::Page.fill(theme), "{theme:?}");
     }
 }
 
