@@ -186,7 +186,13 @@ fn pool_label(pool: &PoolView) -> String {
     let (few, many) = pool.node_count();
     let word = if many == 1 { "node" } else { "nodes" };
     let nodes = format!("{} {word}", range(few, many));
-    [label(&pool.name), label(&pool.words()), nodes].join("<br/>")
+    let mut lines = vec![
+        label(&pool.name),
+        format!("{} · {nodes}", label(&pool.machine)),
+    ];
+    let words = [&pool.gpus, &pool.sharing].into_iter();
+    lines.extend(words.filter(|it| !it.is_empty()).map(|it| label(it)));
+    lines.join("<br/>")
 }
 
 /// A name as part of a label in quotes: nothing in it is Mermaid's, Markdown's or HTML's. Whatever could be is written
