@@ -13,8 +13,7 @@ use crate::plan::Summary;
 /// The most characters that a chart may have: Mermaid itself refuses charts of more than 50,000, and those of more than
 /// 500 arrows.
 ///
-/// Source: mermaid-js/mermaid `packages/mermaid/src/schemas/config.schema.yaml`, `maxTextSize` and `maxEdges`
-/// (from memory).
+/// Source: mermaid 11.17.2 on npm, `maxTextSize:5e4` and `maxEdges:500` in `dist/mermaid.min.js`, 2026-11-22.
 pub const MERMAID_MOST: usize = 40_000;
 
 /// The most arrows.
@@ -208,12 +207,17 @@ fn label(text: &str) -> String {
         return "no name".to_owned();
     }
     let mut out = String::new();
-    for (index, character) in shown.chars().enumerate() {
+    let characters: Vec<char> = shown.chars().collect();
+    let is_word = |index: usize| {
+        let character = characters.get(index);
+        character.is_some_and(char::is_ascii_alphanumeric)
+    };
+    for (index, character) in characters.iter().copied().enumerate() {
         let plain = match character {
             it if !it.is_ascii() || it.is_ascii_alphanumeric() => true,
-            // A list of Markdown's begins with these.
-            '-' | '.' | '+' => index > 0 && shown.starts_with(|it: char| it.is_ascii_alphabetic()),
-            it => " ,_/:=()·".contains(it),
+            // Within a word; a list of Markdown's begins with one that is not.
+            '-' | '.' => index > 0 && is_word(index - 1) && is_word(index + 1),
+            it => " ,_/:=".contains(it),
         };
         if plain {
             out.push(character);

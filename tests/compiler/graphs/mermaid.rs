@@ -126,8 +126,7 @@ fn quoted(text: &str) -> Result<(), String> {
         code.parse::<u32>().map_err(|_| wrong())?;
         plain.push_str(rest);
     }
-    let known =
-        |it: char| !it.is_ascii() || it.is_ascii_alphanumeric() || " ,_/:=()-.+".contains(it);
+    let known = |it: char| !it.is_ascii() || it.is_ascii_alphanumeric() || " ,_/:=-.".contains(it);
     let hidden = |it: char| it.is_control() || ('\u{202a}'..='\u{202e}').contains(&it);
     (plain.chars().all(known) && !plain.chars().any(hidden))
         .then_some(())
