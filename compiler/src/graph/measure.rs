@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn long_text_is_shortened_to_its_room() {
         assert_eq!(shorten("train", FONT, 100.0), "train");
-        assert_eq!(shorten("train", FONT, 26.0), "tra…");
+        assert_eq!(shorten("train", FONT, 22.0), "tr…");
         for room in 10..80 {
             let room = f64::from(room);
             for text in [
