@@ -133,7 +133,10 @@ fn pages_hold_in_a_browser() {
 #[ignore = "needs chromium"]
 fn an_image_follows_the_theme() {
     let svg = graph::svg(&example("eks-queues"));
-    let data: String = svg.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let mut data = String::new();
+    for byte in svg.bytes() {
+        data.push_str(&format!("%{byte:02x}"));
+    }
     let shown = format!("<img src=\"data:image/svg+xml,{data}\">");
     for (dark, theme) in [(false, Theme::Light), (true, Theme::Dark)] {
         let measured = measured(&page(std::slice::from_ref(&shown)), 1280, dark);
