@@ -20,6 +20,7 @@ pub mod cloud;
 pub mod compile;
 pub mod decode;
 pub mod diag;
+pub mod diff;
 pub mod emit;
 pub mod expand;
 pub mod fleet;

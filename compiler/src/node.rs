@@ -210,6 +210,42 @@ impl Node {
         Self::written(value, fragment.span)
     }
 
+    /// The same tree as part of a run that has so many files before this tree's.
+    pub fn renumber(&mut self, by: u32) {
+        let shift = |span: &mut Span| {
+            if span.is_written() {
+                span.source += by;
+            }
+        };
+        if let Origin::Written { span, used } = &mut self.origin {
+            shift(span);
+            if let Some(used) = used {
+                shift(used);
+            }
+        }
+        match &mut self.value {
+            Value::Scalar(_) => {}
+            Value::Sequence(items) => items.iter_mut().for_each(|item| item.renumber(by)),
+            Value::Mapping(entries) => {
+                for entry in entries {
+                    shift(&mut entry.key_span);
+                    entry.value.renumber(by);
+                }
+            }
+        }
+    }
+
+    /// The same tree for whoever does not know where it was written: every part is there for the reason of what holds
+    /// it.
+    pub fn forget(&mut self) {
+        self.origin = Origin::Inherited;
+        match &mut self.value {
+            Value::Scalar(_) => {}
+            Value::Sequence(items) => items.iter_mut().for_each(Self::forget),
+            Value::Mapping(entries) => entries.iter_mut().for_each(|entry| entry.value.forget()),
+        }
+    }
+
     /// Where the value stands, for a message: the alias that brought it here before the place it comes from.
     pub fn span(&self) -> Span {
         match &self.origin {

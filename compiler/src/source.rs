@@ -91,6 +91,11 @@ impl Sources {
         id
     }
 
+    /// How many files there are.
+    pub fn count(&self) -> u32 {
+        offset(self.files.len())
+    }
+
     /// The file of a span; `None` for what nobody wrote.
     pub fn get(&self, id: u32) -> Option<&Source> {
         self.files.get(id as usize)

@@ -21,6 +21,11 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    /// All that is known of it.
+    pub(crate) fn compilation(&self) -> &Compilation {
+        &self.compilation
+    }
+
     /// What to do.
     pub(crate) fn plan(&self) -> &Plan {
         self.compilation.plan.as_ref().unwrap()

@@ -11,6 +11,11 @@ fn the_json_schema_is_fresh() {
 }
 
 #[test]
+fn the_json_schema_of_differences_is_fresh() {
+    expect_file("schema/diff.schema.json", &gpuc::diff::render::schema());
+}
+
+#[test]
 fn the_pages_of_the_findings_are_fresh() {
     let mut page = String::from(
         "# Findings\n\nEvery finding of gpuc, by number. `gpuc explain NAME` prints one of these pages. This file is \
@@ -40,6 +45,7 @@ fn the_reference_of_the_commands_is_fresh() {
         "init",
         "build",
         "check",
+        "diff",
         "expand",
         "explain",
         "catalog",

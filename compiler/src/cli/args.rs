@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Say everything that is wrong, without building.
     Check(CheckArgs),
+    /// Say what a change does to what runs, worst first.
+    Diff(DiffArgs),
     /// Print a file with every default filled in, and where each comes from.
     Expand(ExpandArgs),
     /// Print the page of a finding, or the documentation of a key.
@@ -74,18 +76,24 @@ pub(crate) enum Command {
 impl Command {
     /// What the command reads, in the words of the command line.
     pub(crate) fn reads(&self) -> String {
-        let paths = match self {
-            Self::Build(args) => &args.input.paths,
-            Self::Check(args) => &args.input.paths,
-            Self::Expand(args) => &args.input.paths,
-            Self::Graph(args) => &args.paths,
+        let input = match self {
+            Self::Build(args) => &args.input,
+            Self::Check(args) => &args.input,
+            Self::Expand(args) => &args.input,
+            Self::Diff(args) => return joined(&args.paths),
+            Self::Graph(args) => return joined(&args.paths),
             _ => return "the command line".to_owned(),
         };
-        let paths = paths.iter().map(|path| path.display().to_string());
-        match paths.collect::<Vec<_>>().join(" ") {
-            none if none.is_empty() => "gpu-cluster.yaml".to_owned(),
-            paths => paths,
-        }
+        joined(&input.paths)
+    }
+}
+
+/// Paths in a row; the file that is read where none is named.
+fn joined(paths: &[PathBuf]) -> String {
+    let paths = paths.iter().map(|path| path.display().to_string());
+    match paths.collect::<Vec<_>>().join(" ") {
+        none if none.is_empty() => "gpu-cluster.yaml".to_owned(),
+        paths => paths,
     }
 }
 
@@ -115,6 +123,8 @@ pub(crate) enum FindingsFormat {
     Sarif,
     /// Annotations for GitHub Actions.
     Github,
+    /// A Code Quality report for GitLab.
+    Gitlab,
     /// A table for a comment.
     Markdown,
 }
@@ -127,6 +137,7 @@ impl FindingsFormat {
             Self::Json => Format::Json,
             Self::Sarif => Format::Sarif,
             Self::Github => Format::Github,
+            Self::Gitlab => Format::Gitlab,
             Self::Markdown => Format::Markdown,
         }
     }
@@ -197,6 +208,49 @@ pub(crate) struct CheckArgs {
     /// Mend in the manifests' files what has one right answer, and leave every other byte as it is.
     #[arg(long, requires = "manifests")]
     pub(crate) fix: bool,
+}
+
+/// `gpuc diff`.
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml. Default: gpu-cluster.yaml here, or else
+    /// this folder.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// What to compare with: a revision of git (HEAD, origin/main, v1.2), or a folder that holds the same files, such as
+    /// a checkout.
+    #[arg(long, value_name = "REV|DIR", default_value = "HEAD")]
+    pub(crate) base: String,
+    /// The folder of the trees.
+    #[arg(short, long, value_name = "DIR", default_value = "clusters")]
+    pub(crate) out: PathBuf,
+    /// Print the steps that the change takes, in their order, with the commands.
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) plan: bool,
+    /// How to print it.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: DiffFormat,
+    /// In text, print every field and name.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// End with 1 when something this bad or worse happens: deleted, replaced, nodes-recreated, slices-recut,
+    /// driver-restarted, plugin-restarted, capacity-lost, quota-cut, workload-restarted, access-changed,
+    /// service-restarted, capacity-gained, quota-raised, added, watched-differently, nothing.
+    #[arg(long, value_name = "IMPACT")]
+    pub(crate) fail_on: Option<String>,
+}
+
+/// How to print what differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// For people.
+    Text,
+    /// For programs: schema/diff.schema.json.
+    Json,
+    /// A comment for a pull request, at most 65,536 characters long.
+    Markdown,
+    /// Annotations for GitHub Actions, at the lines that were changed.
+    Github,
 }
 
 /// `gpuc expand`.

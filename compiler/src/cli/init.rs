@@ -1,14 +1,18 @@
 //! `gpuc init`: a file to start from.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use super::args::{Cli, InitArgs, StarterCloud};
 use super::{Exit, output};
 
-/// Writes the starter file of a cloud. A file that is there is left alone.
+/// What the starters' first line names: it tells editors what the file may say, and needs no network.
+const SCHEMA_FILE: &str = "gpu-cluster.schema.json";
+
+/// Writes the starter file of a cloud, and the schema for editors beside it. A file that is there is left alone.
 pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
     if !is_name(&args.name) {
         output::say(&format!(
@@ -37,12 +41,30 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
     };
     let written = opened.write_all(text.as_bytes());
     written.with_context(|| format!("cannot write {file}"))?;
+    let schema = schema_beside(&args.file)?;
     if !cli.quiet {
         output::say(&format!(
-            "wrote {file}\nnext: fill in what it marks as yours, which gpuc check {file} lists"
+            "wrote {file}{schema}\nnext: fill in what it marks as yours, which gpuc check {file} lists"
         ));
     }
     Ok(Exit::Fine)
+}
+
+/// Writes the schema into the folder of a file, and says what became of it.
+fn schema_beside(file: &Path) -> Result<String> {
+    let path = file.with_file_name(SCHEMA_FILE);
+    let (shown, text) = (path.display(), gpuc::schema::json());
+    match fs::read(&path) {
+        Ok(there) if there == text.as_bytes() => Ok(String::new()),
+        Ok(_) => Ok(format!(
+            "\nnote: {shown} is there already and was left as it is; `gpuc schema > {shown}` brings it up to date"
+        )),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            fs::write(&path, text).with_context(|| format!("cannot write {shown}"))?;
+            Ok(format!(" and {shown}, which your editor reads"))
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot read {shown}")),
+    }
 }
 
 /// The file, with `CLUSTER_NAME` where the name goes.

@@ -45,20 +45,54 @@ impl Run {
     }
 }
 
-/// Reads and compiles, without the plans: the files are made, and the plans of a thousand clusters would only fill the
-/// memory. Locks in `out` say what was chosen before.
+/// What becomes of plans when the files are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plans {
+    /// They go: those of a thousand clusters would only fill the memory.
+    Dropped,
+    /// Somebody compares them.
+    Kept,
+}
+
+/// Reads and compiles. Locks in `out` say what was chosen before.
 pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
-    compile_each(args, out, |compilation| compilation.plan = None)
-}
-
-/// Reads and compiles, and keeps everything.
-pub(crate) fn compile_whole(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
-    compile_each(args, out, |_| ())
-}
-
-fn compile_each(args: &InputArgs, out: Option<&Path>, then: fn(&mut Compilation)) -> Result<Run> {
     known_words(&args.deny)?;
-    let Found { files, folders } = find(&args.paths)?;
+    compile_found(args, find(&args.paths)?, out, Plans::Dropped)
+}
+
+/// Reads and compiles as [`compile_all`] does, and keeps the plans.
+pub(crate) fn compile_whole(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
+    known_words(&args.deny)?;
+    compile_found(args, find(&args.paths)?, out, Plans::Kept)
+}
+
+/// Reads and compiles as [`compile_all`] does; paths that are gone are passed over.
+pub(crate) fn compile_there(
+    args: &InputArgs,
+    gone: &[&PathBuf],
+    out: Option<&Path>,
+    plans: Plans,
+) -> Result<Run> {
+    let there: Vec<PathBuf> = args
+        .paths
+        .iter()
+        .filter(|path| !gone.contains(path))
+        .cloned()
+        .collect();
+    let found = if there.is_empty() {
+        Found::default()
+    } else {
+        find(&there)?
+    };
+    let mut run = compile_found(args, found, out, plans)?;
+    for path in gone {
+        run.files.push(shown(path)?);
+    }
+    Ok(run)
+}
+
+fn compile_found(args: &InputArgs, found: Found, out: Option<&Path>, plans: Plans) -> Result<Run> {
+    let Found { files, folders } = found;
     let world = Disk {
         stdin: files
             .iter()
@@ -85,7 +119,9 @@ fn compile_each(args: &InputArgs, out: Option<&Path>, then: fn(&mut Compilation)
         .into_par_iter()
         .map(|loaded| {
             let mut compilation = compile(loaded, &options);
-            then(&mut compilation);
+            if plans == Plans::Dropped {
+                compilation.plan = None;
+            }
             compilation
         })
         .collect::<Vec<_>>();
@@ -100,7 +136,7 @@ fn compile_each(args: &InputArgs, out: Option<&Path>, then: fn(&mut Compilation)
 }
 
 /// Whether each word of `--deny` names a finding: a typing mistake must not open a gate.
-fn known_words(deny: &[String]) -> Result<()> {
+pub(crate) fn known_words(deny: &[String]) -> Result<()> {
     let codes = gpuc::codes();
     for word in deny.iter().filter(|word| *word != "warnings") {
         if codes
@@ -120,7 +156,7 @@ fn known_words(deny: &[String]) -> Result<()> {
 }
 
 /// What gpuc picked for a cluster before, by its lock. A lock that cannot be read is complained of when it is written.
-fn choices(out: &Path, name: &str) -> Choices {
+pub(super) fn choices(out: &Path, name: &str) -> Choices {
     let lock: Option<Lock> = write::read_lock(&out.join(name)).ok().flatten();
     Choices {
         machines: lock.map_or_else(BTreeMap::new, |lock| lock.pins.machines),
@@ -129,15 +165,15 @@ fn choices(out: &Path, name: &str) -> Choices {
 
 /// What a command line stands for.
 #[derive(Default)]
-struct Found {
+pub(super) struct Found {
     /// The files to read.
-    files: Vec<String>,
+    pub(super) files: Vec<String>,
     /// The folders that were searched for them.
-    folders: Vec<PathBuf>,
+    pub(super) folders: Vec<PathBuf>,
 }
 
 /// The files to read, and where they were searched for.
-fn find(paths: &[PathBuf]) -> Result<Found> {
+pub(super) fn find(paths: &[PathBuf]) -> Result<Found> {
     let here = [default_path()];
     let paths = if paths.is_empty() { &here } else { paths };
     let mut found = Found::default();
@@ -182,7 +218,7 @@ fn find_in(folder: &Path, found: &mut Found) -> Result<()> {
     )
 }
 
-fn default_path() -> PathBuf {
+pub(super) fn default_path() -> PathBuf {
     let file = PathBuf::from(FILE);
     if file.is_file() {
         file
@@ -192,7 +228,11 @@ fn default_path() -> PathBuf {
 }
 
 /// Looks through a folder, by name. Hidden folders and generated trees are passed over, links to folders not followed.
-fn search(folder: &Path, files: &mut Vec<String>, passed_over: &mut Vec<String>) -> Result<()> {
+pub(super) fn search(
+    folder: &Path,
+    files: &mut Vec<String>,
+    passed_over: &mut Vec<String>,
+) -> Result<()> {
     let entries = fs::read_dir(folder);
     let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
     let mut entries: Vec<_> = entries.collect::<std::io::Result<_>>()?;
@@ -241,8 +281,8 @@ pub(super) fn read_stdin() -> Result<Vec<u8>> {
 }
 
 /// The files of this machine, and what standard input said when it was asked for.
-struct Disk {
-    stdin: Option<Vec<u8>>,
+pub(super) struct Disk {
+    pub(super) stdin: Option<Vec<u8>>,
 }
 
 impl World for Disk {

@@ -1,14 +1,17 @@
 //! The commands, and the only part of gpuc that reads and writes.
 
 mod args;
+mod base;
 mod build;
 mod catalog;
 mod check;
 mod completions;
+mod diff;
 mod differs;
 mod expand;
 mod explain;
 mod findings;
+mod git;
 mod graph;
 mod init;
 mod inputs;
@@ -110,6 +113,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Catalog(args) => catalog::run(args),
         Command::Check(args) => check::run(cli, args),
         Command::Completions(args) => completions::completions(args),
+        Command::Diff(args) => diff::run(cli, args),
         Command::Expand(args) => expand::run(cli, args),
         Command::Explain(args) => explain::run(args),
         Command::Graph(args) => graph::run(cli, args),

@@ -86,6 +86,25 @@ impl Report {
         &self.diagnostics
     }
 
+    /// The same findings as part of a run that has so many files before those that these are about.
+    pub fn renumber(&mut self, by: u32) {
+        let shift = |span: &mut Span| {
+            if span.is_written() {
+                span.source += by;
+            }
+        };
+        for found in &mut self.diagnostics {
+            shift(&mut found.primary.span);
+            found
+                .labels
+                .iter_mut()
+                .for_each(|label| shift(&mut label.span));
+            // What would be mended is no file.
+            found.fix = None;
+        }
+        self.poisoned.iter_mut().for_each(shift);
+    }
+
     /// The findings, to be changed in place or taken.
     pub fn diagnostics_mut(&mut self) -> &mut Vec<Diagnostic> {
         &mut self.diagnostics

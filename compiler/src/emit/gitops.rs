@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::header::Header;
 use super::manifest::kustomization;
-use super::{name, yaml_file};
+use super::{paths, yaml_file};
 use crate::plan::Object;
 use crate::tree::Tree;
 
@@ -17,16 +17,12 @@ use crate::tree::Tree;
 pub(super) fn emit(folder: &str, objects: &[Object], header: &Header, tree: &mut Tree) {
     let mut folders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for object in objects {
-        let component = match object.component.as_str() {
-            "" => folder.to_owned(),
-            component => format!("{folder}/{}", name::part(component)),
-        };
-        let identity = &object.identity;
-        let kind = identity.kind.to_lowercase();
-        let file = format!("{kind}-{}.yaml", name::part(&identity.name));
-        let path = format!("{component}/{file}");
+        let path = paths::sync(folder, object);
+        if let Some((component, file)) = path.rsplit_once('/') {
+            let files = folders.entry(component.to_owned()).or_default();
+            files.insert(file.to_owned());
+        }
         tree.add(path, yaml_file(header, &object.node));
-        folders.entry(component).or_default().insert(file);
     }
     for (folder, files) in &folders {
         let kustomization = kustomization(header, files.iter());

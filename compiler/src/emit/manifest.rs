@@ -52,7 +52,7 @@ pub(super) fn kustomization<'a>(
 }
 
 /// The path of each object's file below its component.
-fn files(objects: &[Object]) -> Vec<String> {
+pub(super) fn files(objects: &[Object]) -> Vec<String> {
     let mut kinds: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
     for object in objects {
         let groups = kinds

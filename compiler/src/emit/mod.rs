@@ -5,6 +5,7 @@ mod header;
 mod helm;
 mod manifest;
 mod name;
+pub mod paths;
 mod readme;
 mod script;
 

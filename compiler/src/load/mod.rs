@@ -37,6 +37,17 @@ pub struct Loaded {
     pub poisoned: Vec<Span>,
 }
 
+impl Loaded {
+    /// The same document as part of a run that has so many files before this document's.
+    pub fn renumber(&mut self, by: u32) {
+        self.root.renumber(by);
+        self.source += by;
+        for span in &mut self.poisoned {
+            span.source += by;
+        }
+    }
+}
+
 /// Reads one file and the files it builds upon.
 pub fn load(
     world: &dyn World,

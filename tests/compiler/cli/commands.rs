@@ -52,6 +52,54 @@ fn every_starter_file_builds_and_says_what_to_fill_in() {
 }
 
 #[test]
+fn a_starter_has_the_schema_beside_it() {
+    let place = Place::empty();
+    let ran = place
+        .run(&["init", "--cloud", "aws", "fleet/a.gpu-cluster.yaml"])
+        .ends_with(3);
+    assert!(ran.stderr.contains("cannot write fleet/"), "{}", ran.stderr);
+    place.write("fleet/keep", "");
+    let ran = place
+        .run(&["init", "--cloud", "aws", "fleet/a.gpu-cluster.yaml"])
+        .ends_with(0);
+    let schema = "fleet/gpu-cluster.schema.json";
+    assert!(
+        ran.stderr
+            .contains("wrote fleet/a.gpu-cluster.yaml and fleet/gpu-cluster.schema.json"),
+        "{}",
+        ran.stderr
+    );
+    let first = place.read("fleet/a.gpu-cluster.yaml");
+    let first = first.lines().next().unwrap().to_owned();
+    let named = first.strip_prefix("# yaml-language-server: $schema=./");
+    assert_eq!(named, schema.strip_prefix("fleet/"));
+    assert_eq!(place.read(schema), place.run(&["schema"]).stdout);
+    let ran = place
+        .run(&["init", "--cloud", "gcp", "fleet/b.gpu-cluster.yaml"])
+        .ends_with(0);
+    assert!(!ran.stderr.contains("schema"), "{}", ran.stderr);
+    // One that is there may be another version's, or somebody's own.
+    place.write(schema, "{}");
+    let ran = place
+        .run(&["init", "--cloud", "gcp", "fleet/c.gpu-cluster.yaml"])
+        .ends_with(0);
+    assert!(
+        ran.stderr.contains(&format!("`gpuc schema > {schema}`")),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(place.read(schema), "{}");
+    // Printed, it stands nowhere.
+    let place = Place::empty();
+    place.run(&["init", "--cloud", "aws", "-"]).ends_with(0);
+    assert!(place.files("").is_empty());
+    // It is not taken for a manifest.
+    place.write("gpu-cluster.yaml", GOOD);
+    place.write("gpu-cluster.schema.json", &place.run(&["schema"]).stdout);
+    place.run(&["check", "-q", "--manifests", "."]).ends_with(0);
+}
+
+#[test]
 fn every_finding_is_explained() {
     let place = Place::empty();
     for code in gpuc::codes() {

@@ -105,6 +105,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("graph", &["model", "placement", "plan", "shell"]),
     ("lock", &["tree"]),
+    (
+        "diff",
+        &[
+            "chart", "compile", "diag", "emit", "lock", "model", "node", "plan", "shell", "source",
+            "tree", "yaml",
+        ],
+    ),
     ("expand", &["model", "node", "yaml"]),
     (
         "compile",

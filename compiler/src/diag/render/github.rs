@@ -1,6 +1,6 @@
 //! Findings as workflow commands of GitHub Actions, which shows them beside the changed lines.
 
-use super::place;
+use super::{clean, place};
 use crate::diag::Diagnostic;
 use crate::source::Sources;
 
@@ -15,7 +15,7 @@ pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
 fn command(sources: &Sources, found: &Diagnostic) -> String {
     let mut properties = Vec::new();
     if let Some(place) = place(sources, found.primary.span) {
-        properties.push(format!("file={}", property(place.file)));
+        properties.push(format!("file={}", property(&clean(place.file))));
         properties.push(format!("line={}", place.start.line));
         properties.push(format!("col={}", place.start.column));
         properties.push(format!("endLine={}", place.end.line));
@@ -38,12 +38,12 @@ fn command(sources: &Sources, found: &Diagnostic) -> String {
 }
 
 /// As <https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts> writes a message.
-fn data(text: &str) -> String {
+pub(crate) fn data(text: &str) -> String {
     let text = text.replace('%', "%25");
     text.replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// As the same file writes a property.
-fn property(text: &str) -> String {
+pub(crate) fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -37,7 +37,7 @@ fn row(sources: &Sources, found: &Diagnostic) -> String {
 
 /// Text for a cell: one line, no cell ends and no HTML in it. Inside of backticks only the end of a cell means
 /// anything.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut safe = String::new();
     let mut quoted = false;
     for c in text.chars() {

@@ -1,11 +1,16 @@
 //! Findings as people and machines read them.
 
+mod fingerprint;
 mod github;
+mod gitlab;
 mod json;
 mod markdown;
 mod sarif;
 mod short;
 mod text;
+
+pub(crate) use github::{data, property};
+pub(crate) use markdown::cell;
 
 use super::{Diagnostic, Severity};
 use crate::source::{Position, Sources, Span};
@@ -22,6 +27,8 @@ pub enum Format {
     Sarif,
     /// For GitHub Actions: one workflow command a finding.
     Github,
+    /// For GitLab: a Code Quality report.
+    Gitlab,
     /// For comments: a table.
     Markdown,
 }
@@ -47,7 +54,7 @@ impl Default for Options {
 /// Writes findings, sorted by file, place and code.
 ///
 /// What people read has long values shortened in the middle: their ends tell them apart, and the place shows the rest.
-/// JSON and SARIF have every word.
+/// JSON, SARIF and the report for GitLab have every word.
 pub fn render(
     format: Format,
     sources: &Sources,
@@ -59,6 +66,7 @@ pub fn render(
     match format {
         Format::Json => return json::render(sources, &sorted),
         Format::Sarif => return sarif::render(sources, &sorted),
+        Format::Gitlab => return gitlab::render(sources, &sorted),
         Format::Text | Format::Github | Format::Markdown => {}
     }
     let short: Vec<Diagnostic> = sorted.into_iter().map(short::finding).collect();
@@ -106,8 +114,35 @@ fn place(sources: &Sources, span: Span) -> Option<Place<'_>> {
     })
 }
 
+/// A place for those who show nothing that has none: of what nobody wrote, the head of the first file.
+fn place_to_show(sources: &Sources, span: Span) -> Option<Place<'_>> {
+    place(sources, span).or_else(|| {
+        let first = sources.iter().next()?;
+        let head = first.position(0);
+        Some(Place {
+            file: first.path(),
+            start: head,
+            end: head,
+        })
+    })
+}
+
+/// A path as a repository's host knows it: without `.`, and without `..` wherever there is something to leave.
+fn clean(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        let leaves = parts.last().is_some_and(|last| !["", ".."].contains(last));
+        match part {
+            "." => {}
+            ".." if leaves => _ = parts.pop(),
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
 /// Text without characters that would change how the rest is shown.
-fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     text.chars().map(visible_char).collect()
 }
 

@@ -1,30 +1,54 @@
 //! Findings for code scanning: SARIF 2.1.0, <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use super::{Place, place};
-use crate::diag::{Code, Diagnostic, Fix, Severity};
-use crate::source::{Sources, Span};
+use super::fingerprint::Fingerprints;
+use super::{Place, clean, place, place_to_show};
+use crate::diag::{Code, Diagnostic, Fix, Label, Severity};
+use crate::source::Sources;
+
+/// GitHub refuses a document with more results. What else it asks for stands in the same page, `SARIF support for code
+/// scanning`: content/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning.md of
+/// github/docs@0c5268cc10ff2d246b7eb3fc36e7d36ed9f8bb19
+const MOST_RESULTS: usize = 25_000;
+
+/// The longest description of a rule there, in characters.
+const LONGEST_DESCRIPTION: usize = 1024;
+
+/// What a relative path is relative to; whoever reads the document knows where that is.
+const ROOT: &str = "%SRCROOT%";
 
 pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
-    let codes: BTreeMap<&str, &Code> = diagnostics
+    let (told, left_out) = most_important(diagnostics, MOST_RESULTS);
+    let codes: BTreeMap<&str, &Code> = told
         .iter()
         .map(|found| (found.code.id, found.code))
         .collect();
     let rules: Vec<Value> = codes.values().map(|code| rule(code)).collect();
-    let mut seen = BTreeMap::new();
-    let results: Vec<Value> = diagnostics
+    let mut fingerprints = Fingerprints::new(sources);
+    let results: Vec<Value> = told
         .iter()
-        .map(|found| result(sources, found, &codes, &mut seen))
+        .map(|found| result(sources, found, &codes, &mut fingerprints))
         .collect();
-    let driver = json!({"name": "gpuc", "version": env!("CARGO_PKG_VERSION"), "rules": rules});
+    let version = env!("CARGO_PKG_VERSION");
+    let driver =
+        json!({"name": "gpuc", "version": version, "semanticVersion": version, "rules": rules});
+    let mut invocation = json!({"executionSuccessful": true});
+    if left_out > 0 {
+        let text =
+            format!("{left_out} more findings are left out: code scanning takes {MOST_RESULTS}");
+        invocation["toolExecutionNotifications"] =
+            json!([{"level": "warning", "message": {"text": text}}]);
+    }
     let run = json!({
         "tool": {"driver": driver},
+        "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {ROOT: {"description": {"text": "the folder that gpuc was run in"}}},
         "results": results,
     });
     let log = json!({
@@ -35,14 +59,73 @@ pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
     format!("{log:#}\n")
 }
 
+/// As many findings as are taken, errors before warnings, and how many are not among them.
+fn most_important<'d>(all: &[&'d Diagnostic], most: usize) -> (Vec<&'d Diagnostic>, usize) {
+    let mut told = all.to_vec();
+    if told.len() > most {
+        told.sort_by_key(|found| Reverse(found.severity));
+        told.truncate(most);
+    }
+    let left_out = all.len() - told.len();
+    (told, left_out)
+}
+
 fn rule(code: &Code) -> Value {
     json!({
         "id": code.id,
         "name": code.name,
         "shortDescription": {"text": code.summary},
-        "help": {"text": code.explain, "markdown": code.explain},
+        "fullDescription": {"text": what_it_checks(code)},
+        "help": {"text": code.explain.replace("### ", ""), "markdown": page(code)},
         "defaultConfiguration": {"level": level(code.severity)},
+        "properties": {
+            "tags": [tag(code)],
+            "precision": match code.severity {
+                Severity::Error => "very-high",
+                Severity::Warning => "high",
+            },
+            "problem.severity": level(code.severity),
+        },
     })
+}
+
+/// The first section of a finding's page, as plain text.
+fn what_it_checks(code: &Code) -> String {
+    let sections = code.explain.split("### ");
+    let mut sections = sections.filter_map(|section| section.split_once('\n'));
+    let text = sections.next().map_or("", |(_, text)| text.trim());
+    let text = if text.is_empty() { code.summary } else { text };
+    text.replace('\n', " ")
+        .chars()
+        .take(LONGEST_DESCRIPTION)
+        .collect()
+}
+
+/// The page with its examples.
+fn page(code: &Code) -> String {
+    let mut page = code.explain.trim_end().to_owned();
+    for (heading, example) in [("Example", code.bad), ("Mended", code.good)] {
+        if !example.is_empty() {
+            write!(
+                page,
+                "\n\n### {heading}\n\n```yaml\n{}\n```",
+                example.trim_end()
+            )
+            .expect("a string takes all that is written");
+        }
+    }
+    page + "\n"
+}
+
+/// What kind of mistake it is, by the thousand of its id.
+fn tag(code: &Code) -> &'static str {
+    match code.id.as_bytes().get("GPUC".len()) {
+        Some(b'0') => "reading",
+        Some(b'1') => "names",
+        Some(b'3') => "audit",
+        Some(b'4') => "manifests",
+        _ => "rules",
+    }
 }
 
 fn level(severity: Severity) -> &'static str {
@@ -56,30 +139,42 @@ fn result(
     sources: &Sources,
     found: &Diagnostic,
     codes: &BTreeMap<&str, &Code>,
-    seen: &mut BTreeMap<String, usize>,
+    fingerprints: &mut Fingerprints<'_>,
 ) -> Value {
-    let text = match &found.help {
+    let mut text = match &found.help {
         Some(help) => format!("{}\nhelp: {help}", found.message),
         None => found.message.clone(),
     };
+    let labels = found.labels.iter();
+    let labels: Vec<(&Label, Place<'_>)> = labels
+        .filter_map(|label| Some((label, place(sources, label.span)?)))
+        .collect();
+    let mut related = Vec::new();
+    for (id, (label, place)) in (1..).zip(&labels) {
+        let mut location = location(place);
+        location["id"] = json!(id);
+        location["message"] = json!({"text": label.text});
+        related.push(location);
+        // A related place is shown only where the message links to it.
+        let shown = escaped(&format!("{}:{}", clean(place.file), place.start.line));
+        write!(text, "\n{}: [{shown}]({id})", label.text)
+            .expect("a string takes all that is written");
+    }
+    let mut known_by = json!({"gpuc/v1": fingerprints.of(found)});
+    if let Some(name) = fingerprints.of_line(found.primary.span) {
+        known_by["primaryLocationLineHash"] = json!(name);
+    }
     let mut result = json!({
         "ruleId": found.code.id,
         "ruleIndex": codes.keys().position(|id| *id == found.code.id),
         "level": level(found.severity),
         "message": {"text": text},
-        "partialFingerprints": {"gpuc/v1": fingerprint(sources, found, seen)},
+        "partialFingerprints": known_by,
     });
-    if let Some(place) = place(sources, found.primary.span) {
-        result["locations"] = json!([{"physicalLocation": location(&place)}]);
+    // A document with a result that stands nowhere is refused as a whole.
+    if let Some(place) = place_to_show(sources, found.primary.span) {
+        result["locations"] = json!([location(&place)]);
     }
-    let related: Vec<Value> = found
-        .labels
-        .iter()
-        .filter_map(|label| {
-            let place = location(&place(sources, label.span)?);
-            Some(json!({"physicalLocation": place, "message": {"text": label.text}}))
-        })
-        .collect();
     if !related.is_empty() {
         result["relatedLocations"] = json!(related);
     }
@@ -94,7 +189,23 @@ fn result(
 }
 
 fn location(place: &Place<'_>) -> Value {
-    json!({"artifactLocation": {"uri": uri(place.file)}, "region": region(place)})
+    json!({"physicalLocation": {"artifactLocation": artifact(place.file), "region": region(place)}})
+}
+
+fn artifact(path: &str) -> Value {
+    let uri = uri(&clean(path));
+    if path.starts_with('/') {
+        json!({"uri": uri})
+    } else {
+        json!({"uri": uri, "uriBaseId": ROOT})
+    }
+}
+
+/// Text between the brackets of a link: SARIF 3.11.6.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('[', "\\[")
+        .replace(']', "\\]")
 }
 
 fn region(place: &Place<'_>) -> Value {
@@ -115,44 +226,8 @@ fn changes(sources: &Sources, fix: &Fix) -> Vec<Value> {
             files.entry(place.file).or_default().push(replacement);
         }
     }
-    let change = |(file, replacements)| json!({"artifactLocation": {"uri": uri(file)}, "replacements": replacements});
+    let change = |(file, replacements)| json!({"artifactLocation": artifact(file), "replacements": replacements});
     files.into_iter().map(change).collect()
-}
-
-/// What stays the same when lines above a finding change: its code, its file, the text of its line, and how many like
-/// it came before.
-fn fingerprint(
-    sources: &Sources,
-    found: &Diagnostic,
-    seen: &mut BTreeMap<String, usize>,
-) -> String {
-    let mut hash = Sha256::new();
-    for part in [
-        found.code.id,
-        file(sources, found.primary.span),
-        line(sources, found.primary.span),
-    ] {
-        hash.update(part);
-        hash.update([0]);
-    }
-    let mut text = String::new();
-    for byte in &hash.finalize()[..16] {
-        write!(text, "{byte:02x}").expect("a string takes all that is written");
-    }
-    let count = seen.entry(text.clone()).or_default();
-    *count += 1;
-    format!("{text}:{count}")
-}
-
-fn file(sources: &Sources, span: Span) -> &str {
-    sources.get(span.source).map_or("", |source| source.path())
-}
-
-fn line(sources: &Sources, span: Span) -> &str {
-    let source = sources.get(span.source);
-    source.map_or("", |source| {
-        source.line(source.position(span.start).line).trim()
-    })
 }
 
 /// A path as a relative reference: <https://www.rfc-editor.org/rfc/rfc3986>.

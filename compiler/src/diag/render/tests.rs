@@ -228,7 +228,139 @@ fn sarif_names_rules_places_and_fixes() {
         json!({"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 8})
     );
     assert_eq!(run["results"][2]["level"], "warning");
-    assert!(run["results"][2].get("locations").is_none());
+    // Code scanning refuses a document with a result that stands nowhere: what nobody wrote stands at the head.
+    let head = &run["results"][2]["locations"][0]["physicalLocation"];
+    assert_eq!(head["artifactLocation"], place["artifactLocation"]);
+    assert_eq!(
+        head["region"],
+        json!({"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1})
+    );
+}
+
+#[test]
+fn sarif_has_what_code_scanning_asks_for() {
+    let (sources, found) = findings();
+    let sarif = render(Format::Sarif, &sources, &found, Options::default());
+    let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
+    let run = &sarif["runs"][0];
+    for rule in run["tool"]["driver"]["rules"].as_array().expect("rules") {
+        for text in ["shortDescription", "fullDescription", "help"] {
+            let text = rule[text]["text"].as_str().expect("a text");
+            assert!(!text.is_empty() && !text.starts_with('#'), "{text}");
+        }
+        let full = rule["fullDescription"]["text"].as_str().expect("a text");
+        assert!(
+            full.chars().count() <= 1024 && !full.contains('\n'),
+            "{full}"
+        );
+        let page = rule["help"]["markdown"].as_str().expect("a page");
+        let fences = page.matches("```").count();
+        assert!(
+            page.contains("### Mended\n\n```yaml\n") && fences == 4,
+            "{page}"
+        );
+        assert_eq!(rule["properties"]["tags"], json!(["reading"]));
+    }
+    // A related place is shown where the message links to it.
+    let second = &run["results"][1];
+    let text = second["message"]["text"].as_str().expect("a text");
+    assert!(
+        text.ends_with(
+            "\nin this pool: [a/gpu, cluster.yaml:3](1)\nbecause of this: [base.yaml:1](2)"
+        ),
+        "{text}"
+    );
+    let related = second["relatedLocations"].as_array().expect("places");
+    let ids: Vec<_> = related.iter().map(|place| place["id"].clone()).collect();
+    assert_eq!(ids, [json!(1), json!(2)]);
+    let name = &second["partialFingerprints"]["primaryLocationLineHash"];
+    assert!(name.as_str().is_some_and(|name| name.ends_with(":1")));
+    assert!(
+        run["invocations"][0]
+            .get("toolExecutionNotifications")
+            .is_none()
+    );
+}
+
+#[test]
+fn sarif_has_no_more_results_than_are_taken() {
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let source = sources.add("a.yaml", "x\n");
+    let span = Span {
+        source,
+        start: 0,
+        end: 1,
+    };
+    for _ in 0..25_003 {
+        report.draft(&WRONG_TYPE, span, "m").emit();
+    }
+    // Draft only drops what a hole hides: all of them are there.
+    assert_eq!(report.diagnostics().len(), 25_003);
+    for found in &mut report.diagnostics_mut()[..10] {
+        found.severity = Severity::Warning;
+    }
+    let sarif = render(
+        Format::Sarif,
+        &sources,
+        report.diagnostics(),
+        Options::default(),
+    );
+    let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
+    let run = &sarif["runs"][0];
+    let results = run["results"].as_array().expect("results");
+    let warnings = results.iter().filter(|result| result["level"] == "warning");
+    assert_eq!((results.len(), warnings.count()), (25_000, 7));
+    let note = &run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
+    assert!(
+        note.as_str()
+            .is_some_and(|note| note.starts_with("3 more findings")),
+        "{note}"
+    );
+}
+
+#[test]
+fn paths_are_as_a_repository_has_them() {
+    for (path, expected) in [
+        ("a.yaml", "a.yaml"),
+        ("./a/./b.yaml", "a/b.yaml"),
+        ("a/../b/c/../d.yaml", "b/d.yaml"),
+        ("../../a.yaml", "../../a.yaml"),
+        ("/a/../b.yaml", "/b.yaml"),
+        ("/../b.yaml", "/../b.yaml"),
+    ] {
+        assert_eq!(clean(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn gitlab_gets_a_report_that_names_each_finding_once() {
+    let (sources, found) = findings();
+    let report = render(Format::Gitlab, &sources, &found, Options::default());
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let issues = report.as_array().expect("a list");
+    assert_eq!(
+        issues[0],
+        json!({
+            "description": "`nodePools[0]` has no key `nam`; did you mean `name`? or a|b, <c>",
+            "check_name": "GPUC0103 unknown-key",
+            "fingerprint": issues[0]["fingerprint"],
+            "severity": "critical",
+            "location": {"path": "a/gpu, cluster.yaml", "lines": {"begin": 3, "end": 3}},
+        })
+    );
+    assert_eq!(issues[2]["severity"], "minor");
+    assert_eq!(issues[2]["location"]["lines"]["begin"], 1);
+    let mut names: Vec<_> = issues
+        .iter()
+        .map(|issue| issue["fingerprint"].to_string())
+        .collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), 3);
+    assert_eq!(
+        render(Format::Gitlab, &sources, &[], Options::default()),
+        "[]\n"
+    );
 }
 
 #[test]

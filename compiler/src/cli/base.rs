@@ -1,0 +1,251 @@
+//! What a run is compared with: the same files in a revision of git, or in another folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use gpuc::compile::{Compilation, Options, compile};
+use gpuc::diag::{Levels, Report};
+use gpuc::diff::Committed;
+use gpuc::load::{self, Loaded, ReadError, World};
+use gpuc::lock::{LOCK_FILE, Lock};
+use gpuc::resolve::Choices;
+use gpuc::source::Sources;
+use rayon::prelude::*;
+
+use super::git::Revision;
+use super::inputs::{self, Disk, FILE};
+
+/// What a run is compared with.
+pub(super) enum Base {
+    /// A revision, by the name that it was asked for.
+    Revision(String, Revision),
+    /// A folder that holds the same files.
+    Folder(PathBuf),
+}
+
+/// The base, read and compiled.
+pub(super) struct Before {
+    /// What there is to say of reading it.
+    pub(super) report: Report,
+    /// The clusters.
+    pub(super) compilations: Vec<Compilation>,
+}
+
+impl Base {
+    /// The base of this name; `near` is a path of the run, whose repository counts.
+    pub(super) fn open(name: &str, near: &Path) -> Result<Self> {
+        let folder = Path::new(name);
+        if folder.is_dir() {
+            return Ok(Self::Folder(folder.to_owned()));
+        }
+        let mut near = if near.is_dir() {
+            near
+        } else {
+            near.parent().unwrap_or(near)
+        };
+        if near.as_os_str().is_empty() {
+            near = Path::new(".");
+        }
+        Ok(Self::Revision(name.to_owned(), Revision::open(near, name)?))
+    }
+
+    /// What messages call it.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Revision(name, revision) if revision.short().starts_with(name.as_str()) => {
+                name.clone()
+            }
+            Self::Revision(name, revision) => format!("{name} ({})", revision.short()),
+            Self::Folder(folder) => folder.display().to_string(),
+        }
+    }
+
+    /// What messages call a file of it.
+    fn shown(&self, path: &str) -> String {
+        match self {
+            Self::Revision(name, _) => format!("{name}:{path}"),
+            Self::Folder(folder) => folder.join(path).display().to_string(),
+        }
+    }
+
+    /// A file, by the path that the run has for it; `None` where the base has none.
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Revision(_, revision) => revision.read(path),
+            Self::Folder(folder) => {
+                let path = folder.join(path);
+                match fs::read(&path) {
+                    Ok(bytes) => Ok(Some(bytes)),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                    Err(error) => {
+                        Err(error).with_context(|| format!("cannot read {}", path.display()))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The clusters' files in a folder, as [`inputs::search`] finds them in a folder of the disk.
+    fn search(&self, folder: &Path) -> Result<Vec<String>> {
+        match self {
+            Self::Folder(base) => {
+                let mut files = Vec::new();
+                let below = base.join(folder);
+                if below.is_dir() {
+                    inputs::search(&below, &mut files, &mut Vec::new())?;
+                }
+                let below = |file: &String| {
+                    let path = Path::new(file).strip_prefix(base);
+                    inputs::shown(path.unwrap_or(Path::new(file)))
+                };
+                files.iter().map(below).collect()
+            }
+            Self::Revision(_, revision) => {
+                let paths = revision.list(folder)?;
+                let name = |path: &Path| {
+                    path.file_name()
+                        .map(|name| name.to_string_lossy().into_owned())
+                };
+                let trees = paths
+                    .iter()
+                    .filter(|path| name(path).as_deref() == Some(LOCK_FILE));
+                let trees: BTreeSet<&Path> = trees.filter_map(|path| path.parent()).collect();
+                let is_passed_over = |path: &Path| {
+                    let below = path.strip_prefix(folder).unwrap_or(path);
+                    let mut parts = below.parent().into_iter().flat_map(Path::components);
+                    parts.any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
+                        || path
+                            .ancestors()
+                            .skip(1)
+                            .any(|above| above != folder && trees.contains(above))
+                };
+                let is_cluster = |path: &&PathBuf| {
+                    let name = name(path).unwrap_or_default();
+                    inputs::is_called(&name, FILE) && !is_passed_over(path)
+                };
+                paths
+                    .iter()
+                    .filter(is_cluster)
+                    .map(|path| inputs::shown(path))
+                    .collect()
+            }
+        }
+    }
+
+    /// The tree of a cluster as it was committed there, if it was.
+    pub(super) fn committed(
+        &self,
+        folder: &Path,
+        now: Option<&Compilation>,
+    ) -> Result<Option<Committed>> {
+        let Some((lock, lock_text)) = self.lock(folder)? else {
+            return Ok(None);
+        };
+        let tree = now
+            .and_then(|now| now.output.as_ref())
+            .map(|output| &output.0);
+        let mut files = BTreeMap::new();
+        for (path, digest) in &lock.files {
+            // What is as it would be built now need not be read.
+            let known = tree.and_then(|tree| tree.get(path));
+            let known =
+                known.filter(|file| gpuc::lock::digest(file.contents.as_bytes()) == *digest);
+            let text = match known {
+                Some(file) => file.contents.clone(),
+                None => match self.read(&folder.join(path))? {
+                    Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                    None => continue,
+                },
+            };
+            files.insert(path.clone(), text);
+        }
+        Ok(Some(Committed {
+            lock,
+            lock_text,
+            files,
+        }))
+    }
+
+    fn lock(&self, folder: &Path) -> Result<Option<(Lock, String)>> {
+        // Trees may be written anywhere.
+        if matches!(self, Self::Revision(_, revision) if !revision.covers(folder)) {
+            return Ok(None);
+        }
+        let Some(bytes) = self.read(&folder.join(LOCK_FILE))? else {
+            return Ok(None);
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        // A lock of an older or newer gpuc that this one cannot read says nothing.
+        Ok(Lock::parse(&text).ok().map(|lock| (lock, text)))
+    }
+
+    /// Reads and compiles what a run reads, as it is in the base. Its files come after the run's own.
+    pub(super) fn compile(
+        &self,
+        run: &inputs::Run,
+        out: &Path,
+        sources: &mut Sources,
+    ) -> Result<Before> {
+        let mut files = run.files.clone();
+        for folder in &run.folders {
+            files.extend(self.search(folder)?);
+        }
+        let mut seen = BTreeSet::new();
+        files.retain(|file| seen.insert(file.clone()));
+        let mut there = Vec::new();
+        for file in files {
+            if self.read(Path::new(&file))?.is_some() {
+                there.push(file);
+            }
+        }
+        let (mut own, mut report) = (Sources::default(), Report::default());
+        let paths: Vec<&str> = there.iter().map(String::as_str).collect();
+        let mut loaded = load::load_all(self, &paths, &mut own, &mut report);
+        if run.is_fleet() {
+            loaded.retain(|document| !document.is_base);
+        }
+        let first = sources.count();
+        for source in own.iter() {
+            sources.add(&self.shown(source.path()), source.text());
+        }
+        report.renumber(first);
+        loaded
+            .iter_mut()
+            .for_each(|document: &mut Loaded| document.renumber(first));
+        let choices = |name: &str| self.choices(out, name);
+        let options = Options {
+            levels: Levels::default(),
+            choices: &choices,
+        };
+        let compilations = loaded
+            .into_par_iter()
+            .map(|loaded| compile(loaded, &options));
+        Ok(Before {
+            report,
+            compilations: compilations.collect(),
+        })
+    }
+
+    /// What gpuc had picked for a cluster there.
+    pub(super) fn choices(&self, out: &Path, name: &str) -> Choices {
+        let lock = self.lock(&out.join(name)).ok().flatten();
+        Choices {
+            machines: lock.map_or_else(BTreeMap::new, |(lock, _)| lock.pins.machines),
+        }
+    }
+}
+
+impl World for Base {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        match self {
+            Self::Revision(_, revision) => World::read(revision, path),
+            Self::Folder(folder) => {
+                let disk = Disk { stdin: None };
+                let path = folder.join(path);
+                World::read(&disk, &path.to_string_lossy())
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `gpuc diff`: what a change does to what runs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use gpuc::compile::{Compilation, Options};
+use gpuc::diag::Levels;
+use gpuc::diff::render::{Format, render};
+use gpuc::diff::{Diff, Diffs, Impact, Pair, VERSION, diff};
+use gpuc::load::STDIN;
+use gpuc::source::Sources;
+use rayon::prelude::*;
+
+use super::args::{Cli, DiffArgs, DiffFormat, FindingsFormat, InputArgs};
+use super::base::Base;
+use super::findings::{self, Accompany};
+use super::inputs::{self, Plans};
+use super::{Exit, Usage, build, output};
+
+/// Compiles both sides, and prints what differs.
+pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
+    let fail_on = args.fail_on.as_deref().map(impact).transpose()?;
+    let input = InputArgs {
+        paths: paths(args),
+        deny: Vec::new(),
+        format: FindingsFormat::Text,
+    };
+    if input.paths.iter().any(|path| path.as_os_str() == "-") {
+        return Err(Usage(
+            "there is no base of standard input\nhelp: name a file that is committed".to_owned(),
+        )
+        .into());
+    }
+    let base = Base::open(
+        &args.base,
+        input.paths.first().map_or(Path::new("."), PathBuf::as_path),
+    )?;
+    let gone: Vec<&PathBuf> = input.paths.iter().filter(|path| !path.exists()).collect();
+    let run = inputs::compile_there(&input, &gone, Some(&args.out), Plans::Kept)?;
+    let found = findings::of(&run);
+    if findings::exit(&found) != Exit::Fine {
+        findings::show(cli, &input, &run.sources, &found, Accompany::Always)?;
+        return Ok(Exit::Invalid);
+    }
+    let mut sources = run.sources.clone();
+    let before = base.compile(&run, &args.out, &mut sources)?;
+    let of_base: Vec<_> = std::iter::once(&before.report)
+        .chain(before.compilations.iter().map(|one| &one.report))
+        .flat_map(|report| report.diagnostics().iter().cloned())
+        .collect();
+    if findings::exit(&of_base) != Exit::Fine {
+        findings::show(cli, &input, &sources, &of_base, Accompany::Always)?;
+        output::say(&format!(
+            "error: the base {} cannot be compiled, so there is nothing to compare with",
+            base.name()
+        ));
+        return Ok(Exit::Invalid);
+    }
+    let compared = Compared {
+        base: &base,
+        out: &args.out,
+        sources: &sources,
+    };
+    let diffs = compared.all(&before.compilations, &run.compilations)?;
+    let format = match args.format {
+        DiffFormat::Text => Format::Text {
+            all: args.all,
+            plan: args.plan,
+        },
+        DiffFormat::Json => Format::Json,
+        DiffFormat::Markdown => Format::Markdown,
+        DiffFormat::Github => Format::Github,
+    };
+    output::data(&render(&diffs, format))?;
+    let is_too_bad = diffs
+        .worst
+        .zip(fail_on)
+        .is_some_and(|(worst, limit)| worst <= limit);
+    Ok(if is_too_bad {
+        Exit::Differs
+    } else {
+        Exit::Fine
+    })
+}
+
+fn paths(args: &DiffArgs) -> Vec<PathBuf> {
+    if args.paths.is_empty() {
+        vec![inputs::default_path()]
+    } else {
+        args.paths.clone()
+    }
+}
+
+fn impact(name: &str) -> Result<Impact> {
+    let names = Impact::ALL.into_iter().map(Impact::name);
+    Impact::named(name).ok_or_else(|| {
+        let help = match gpuc::diag::words::nearest(name, names.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("write one of {}", names.collect::<Vec<_>>().join(", ")),
+        };
+        Usage(format!("`--fail-on {name}` names no impact\nhelp: {help}")).into()
+    })
+}
+
+/// What is compared.
+struct Compared<'a> {
+    base: &'a Base,
+    out: &'a Path,
+    sources: &'a Sources,
+}
+
+impl Compared<'_> {
+    /// Every cluster of either side, by name.
+    fn all(&self, before: &[Compilation], after: &[Compilation]) -> Result<Diffs> {
+        let mut pairs: BTreeMap<String, (Option<&Compilation>, Option<&Compilation>)> =
+            BTreeMap::new();
+        for one in before {
+            pairs.entry(name(one)).or_default().0 = Some(one);
+        }
+        for one in after {
+            pairs.entry(name(one)).or_default().1 = Some(one);
+        }
+        let pairs: Vec<_> = pairs.into_iter().collect();
+        let one =
+            |(name, (before, after)): &(String, (Option<&Compilation>, Option<&Compilation>))| {
+                self.one(name, *before, *after)
+            };
+        let clusters: Vec<Diff> = pairs.par_iter().map(one).collect::<Result<_>>()?;
+        Ok(Diffs {
+            version: VERSION,
+            base: self.base.name(),
+            worst: clusters.iter().filter_map(|diff| diff.worst).min(),
+            clusters,
+        })
+    }
+
+    fn one(
+        &self,
+        name: &str,
+        before: Option<&Compilation>,
+        after: Option<&Compilation>,
+    ) -> Result<Diff> {
+        let folder = match before.or(after) {
+            Some(one) => build::folder(self.out, one),
+            None => self.out.join(name),
+        };
+        let committed = self.base.committed(&folder, before)?;
+        let choices = |name: &str| self.base.choices(self.out, name);
+        let options = Options {
+            levels: Levels::default(),
+            choices: &choices,
+        };
+        let pair = Pair {
+            before,
+            after,
+            committed: committed.as_ref(),
+        };
+        let found = diff(pair, &options, self.sources);
+        Ok(found.unwrap_or_else(|| unreachable!("both sides have no error")))
+    }
+}
+
+/// The cluster's name; its file's where it has none.
+fn name(compilation: &Compilation) -> String {
+    let config = compilation.config.as_ref();
+    let file = || {
+        compilation
+            .loaded
+            .file
+            .clone()
+            .unwrap_or_else(|| STDIN.to_owned())
+    };
+    config.map_or_else(file, |config| config.metadata.name.value.clone())
+}

@@ -1,0 +1,254 @@
+//! Files as they are in a revision, read by the `git` that is there: it knows every repository, its worktrees, partial
+//! clones and filters.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Component, Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::sync::Mutex;
+
+use anyhow::{Context, Result, anyhow, bail};
+use gpuc::load::{ReadError, World};
+
+use super::inputs::shown;
+
+/// A revision of a repository.
+pub(super) struct Revision {
+    /// The root of its working tree.
+    root: PathBuf,
+    /// The commit.
+    commit: String,
+    batch: Mutex<Batch>,
+}
+
+/// A `git cat-file --batch` that waits for names.
+struct Batch {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Revision {
+    /// The revision of the repository that a folder is in. The error says what to do.
+    pub(super) fn open(folder: &Path, name: &str) -> Result<Self> {
+        let root = ask(folder, &["rev-parse", "--show-toplevel"])?;
+        let Some(root) = root else {
+            bail!(
+                "{} is in no git repository\nhelp: `--base DIR` compares with a folder that holds the same files",
+                folder.display()
+            );
+        };
+        let root = PathBuf::from(root);
+        // The name comes after an end of options: one that begins with a dash is none.
+        let commit = format!("{name}^{{commit}}");
+        let commit = ask(
+            &root,
+            &[
+                "rev-parse",
+                "--verify",
+                "--quiet",
+                "--end-of-options",
+                &commit,
+            ],
+        )?;
+        let Some(commit) = commit else {
+            bail!(
+                "`{name}` is neither a folder nor a commit that this repository has\n\
+                 help: fetch it first (`git fetch origin main`; in CI, check out with the whole history)"
+            );
+        };
+        let batch = Mutex::new(Batch::start(&root)?);
+        Ok(Self {
+            root,
+            commit,
+            batch,
+        })
+    }
+
+    /// The commit, as short as people write it.
+    pub(super) fn short(&self) -> &str {
+        self.commit.get(..10).unwrap_or(&self.commit)
+    }
+
+    /// Whether a path is one of the repository's working tree, whether there is such a file or not.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        self.inside(path).is_ok()
+    }
+
+    /// Every file below a folder, by paths as this process would name them; none where there is no such folder.
+    pub(super) fn list(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let inside = self.inside(folder)?;
+        let inside = if inside.is_empty() { "." } else { &inside };
+        let arguments = [
+            "ls-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--full-tree",
+            &self.commit,
+            "--",
+            inside,
+        ];
+        let output = git(&self.root, &arguments)?;
+        if !output.status.success() {
+            return Err(failed("ls-tree", &output));
+        }
+        let names = output
+            .stdout
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty());
+        let prefix = if inside == "." {
+            String::new()
+        } else {
+            format!("{inside}/")
+        };
+        let path = |name: &[u8]| {
+            let name = String::from_utf8_lossy(name);
+            let below = name.strip_prefix(&prefix)?;
+            Some(folder.join(below))
+        };
+        Ok(names.filter_map(path).collect())
+    }
+
+    /// A file by a path as this process would name it; `None` where the revision has none.
+    pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        let inside = self.inside(path)?;
+        if inside.contains('\n') {
+            bail!("the path {} has a line break in it", path.display());
+        }
+        let mut batch = self
+            .batch
+            .lock()
+            .map_err(|_| anyhow!("reading from git was cut short"))?;
+        batch.ask(&format!("{}:{inside}", self.commit))
+    }
+
+    /// A path as seen from the repository's root.
+    fn inside(&self, path: &Path) -> Result<String> {
+        let whole =
+            std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()))?;
+        let whole = without_links(&normal(&whole));
+        let inside = whole.strip_prefix(without_links(&self.root));
+        let inside = inside.map_err(|_| {
+            anyhow!(
+                "{} is not in the repository {}",
+                path.display(),
+                self.root.display()
+            )
+        })?;
+        shown(inside)
+    }
+}
+
+impl World for Revision {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        match Self::read(self, Path::new(path)) {
+            Ok(Some(bytes)) => Ok(bytes),
+            Ok(None) => Err(ReadError::NotFound),
+            Err(error) => Err(ReadError::Other(format!("{error:#}"))),
+        }
+    }
+}
+
+impl Batch {
+    fn start(root: &Path) -> Result<Self> {
+        let mut child = Command::new("git")
+            .current_dir(root)
+            .args(["cat-file", "--batch"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot run git")?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("git has no standard input or output");
+        };
+        let stdout = BufReader::new(stdout);
+        Ok(Self {
+            child,
+            stdin,
+            stdout,
+        })
+    }
+
+    /// What git holds by a name; `None` for what is missing or no file.
+    ///
+    /// The answer is `<object> <kind> <size>`, the bytes and a line break, or `<name> missing`:
+    /// <https://git-scm.com/docs/git-cat-file#_batch_output>, read 2026-11-22.
+    fn ask(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
+        writeln!(self.stdin, "{name}").context("cannot ask git")?;
+        self.stdin.flush().context("cannot ask git")?;
+        let mut head = String::new();
+        self.stdout
+            .read_line(&mut head)
+            .context("cannot hear git")?;
+        let words: Vec<&str> = head.split_whitespace().collect();
+        let [.., kind, size] = words.as_slice() else {
+            bail!("git answered `{}`", head.trim_end());
+        };
+        if head.trim_end().ends_with(" missing") || head.trim_end().ends_with(" ambiguous") {
+            return Ok(None);
+        }
+        let size: u64 = size
+            .parse()
+            .with_context(|| format!("git answered `{}`", head.trim_end()))?;
+        let mut bytes = Vec::new();
+        let read = self.stdout.by_ref().take(size + 1).read_to_end(&mut bytes);
+        read.context("cannot hear git")?;
+        bytes.pop();
+        Ok((*kind == "blob").then_some(bytes))
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        // It has nothing to lose, and would wait for names.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The first line that git answers; `None` where it says no.
+fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
+    let output = git(folder, arguments)?;
+    if !output.status.success() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned()))
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> Result<Output> {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .args(arguments)
+        .output();
+    output.context("cannot run git\nhelp: install git, or compare with a folder: `--base DIR`")
+}
+
+fn failed(what: &str, output: &Output) -> anyhow::Error {
+    let said = String::from_utf8_lossy(&output.stderr);
+    anyhow!("git {what}: {}", said.trim_end())
+}
+
+/// A path without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(normal.pop()),
+            Component::CurDir => {}
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+/// A path whose folders that exist are no links, so that two ways to one place are the same.
+fn without_links(path: &Path) -> PathBuf {
+    if let Ok(whole) = path.canonicalize() {
+        return whole;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => without_links(parent).join(name),
+        _ => path.to_owned(),
+    }
+}

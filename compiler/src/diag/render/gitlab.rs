@@ -1,0 +1,40 @@
+//! Findings as a Code Quality report of GitLab, which shows them in the merge request:
+//! <https://docs.gitlab.com/ci/testing/code_quality/>, as an installation's own help had it on 2026-11-22.
+
+use serde_json::{Value, json};
+
+use super::fingerprint::Fingerprints;
+use super::{clean, place_to_show};
+use crate::diag::{Diagnostic, Severity};
+use crate::source::Sources;
+
+pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
+    let mut fingerprints = Fingerprints::new(sources);
+    let issues = diagnostics.iter().filter_map(|found| {
+        let place = place_to_show(sources, found.primary.span)?;
+        Some(json!({
+            "description": description(found),
+            "check_name": format!("{} {}", found.code.id, found.code.name),
+            "fingerprint": fingerprints.of(found),
+            "severity": severity(found.severity),
+            "location": {"path": clean(place.file), "lines": {"begin": place.start.line, "end": place.end.line}},
+        }))
+    });
+    let issues: Vec<Value> = issues.collect();
+    format!("{:#}\n", Value::Array(issues))
+}
+
+fn description(found: &Diagnostic) -> String {
+    match &found.help {
+        Some(help) => format!("{}; {help}", found.message).replace('\n', " "),
+        None => found.message.replace('\n', " "),
+    }
+}
+
+/// GitLab's words are info, minor, major, critical and blocker.
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "critical",
+        Severity::Warning => "minor",
+    }
+}

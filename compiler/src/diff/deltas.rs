@@ -1,0 +1,94 @@
+//! What differs between two states of a cluster, field by field.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use super::parts::{Key, Part, Parts};
+use crate::source::Span;
+
+/// A field that differs, or a whole part that came or went.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Delta {
+    /// The part.
+    pub key: Key,
+    /// The field; nothing for a whole part.
+    pub path: Option<String>,
+    /// The value before; nothing where there was none.
+    pub from: Option<Json>,
+    /// The value after; nothing where there is none.
+    pub to: Option<Json>,
+    /// The places in the input that it follows from.
+    pub inputs: Vec<Span>,
+}
+
+/// What came of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fate {
+    /// It was not there before.
+    Came,
+    /// It is no longer there.
+    Went,
+    /// It is there before and after.
+    Stayed,
+}
+
+impl Delta {
+    /// Whether the whole part came or went.
+    pub(super) fn fate(&self) -> Fate {
+        match (&self.path, &self.from) {
+            (Some(_), _) => Fate::Stayed,
+            (None, None) => Fate::Came,
+            (None, Some(_)) => Fate::Went,
+        }
+    }
+}
+
+/// Every difference, by part and field.
+pub(super) fn deltas(before: &Parts, after: &Parts) -> Vec<Delta> {
+    let keys: BTreeSet<&Key> = before.parts.keys().chain(after.parts.keys()).collect();
+    let mut found = Vec::new();
+    for key in keys {
+        match (before.parts.get(key), after.parts.get(key)) {
+            (Some(old), Some(new)) => fields(key, old, new, &mut found),
+            (None, Some(new)) => found.push(whole(key, new, None, Some(Json::Bool(true)))),
+            (Some(old), None) => found.push(whole(key, old, Some(Json::Bool(true)), None)),
+            (None, None) => {}
+        }
+    }
+    found
+}
+
+fn whole(key: &Key, part: &Part, from: Option<Json>, to: Option<Json>) -> Delta {
+    let inputs: BTreeSet<Span> = part
+        .leaves
+        .values()
+        .flat_map(|leaf| leaf.inputs.clone())
+        .collect();
+    Delta {
+        key: key.clone(),
+        path: None,
+        from,
+        to,
+        inputs: inputs.into_iter().collect(),
+    }
+}
+
+fn fields(key: &Key, old: &Part, new: &Part, found: &mut Vec<Delta>) {
+    let paths: BTreeSet<&String> = old.leaves.keys().chain(new.leaves.keys()).collect();
+    for path in paths {
+        let (before, after) = (old.leaves.get(path), new.leaves.get(path));
+        if before.map(|leaf| &leaf.value) == after.map(|leaf| &leaf.value) {
+            continue;
+        }
+        found.push(Delta {
+            key: key.clone(),
+            path: Some(path.clone()),
+            from: before.map(|leaf| leaf.value.clone()),
+            to: after.map(|leaf| leaf.value.clone()),
+            inputs: after
+                .or(before)
+                .map_or_else(Vec::new, |leaf| leaf.inputs.clone()),
+        });
+    }
+}

@@ -1,0 +1,285 @@
+//! What somebody changed in the input, edit by edit, and edits laid over the input as it was.
+
+use super::leaves::{below, named};
+use crate::node::{Entry, Node, Value};
+use crate::source::Span;
+use crate::yaml::core_schema::Core;
+
+/// One change of the input.
+#[derive(Clone, Debug)]
+pub(super) struct Edit {
+    /// Which value, for people: `nodePools[train].nodes.max`.
+    pub path: String,
+    /// Where it stands now; where it stood for what is gone.
+    pub span: Span,
+    /// Whether it is gone, so that its place is in the input as it was.
+    pub is_gone: bool,
+    at: At,
+    to: To,
+}
+
+/// How to get to a value.
+#[derive(Clone, Debug, Default)]
+struct At {
+    steps: Vec<Step>,
+    path: String,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(String),
+    Item(String),
+}
+
+#[derive(Clone, Debug)]
+enum To {
+    Nothing,
+    /// The value, with the place of its key.
+    Value(Span, Node),
+    /// The same items in another order.
+    Order(Vec<String>),
+}
+
+impl At {
+    fn key(&self, key: &str) -> Self {
+        let mut steps = self.steps.clone();
+        steps.push(Step::Key(key.to_owned()));
+        let path = below(&self.path, key);
+        Self { steps, path }
+    }
+
+    fn item(&self, name: &str) -> Self {
+        let mut steps = self.steps.clone();
+        steps.push(Step::Item(name.to_owned()));
+        let path = format!("{}[{name}]", self.path);
+        Self { steps, path }
+    }
+}
+
+/// Every edit that makes `after` of `before`. Comments, quotes and the order of keys are none.
+pub(super) fn edits(before: &Node, after: &Node) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    compare(before, after, &At::default(), &mut edits);
+    edits
+}
+
+fn compare(before: &Node, after: &Node, at: &At, edits: &mut Vec<Edit>) {
+    match (&before.value, &after.value) {
+        (Value::Mapping(old), Value::Mapping(new)) => mappings(old, new, at, edits),
+        (Value::Sequence(old), Value::Sequence(new)) if are_named(old) && are_named(new) => {
+            lists(after, old, new, at, edits);
+        }
+        _ if is_same(before, after) => {}
+        _ => edits.push(Edit {
+            path: at.path.clone(),
+            span: after.span(),
+            is_gone: false,
+            at: at.clone(),
+            to: To::Value(Span::NONE, after.clone()),
+        }),
+    }
+}
+
+fn mappings(old: &[Entry], new: &[Entry], at: &At, edits: &mut Vec<Edit>) {
+    for entry in old {
+        let at = at.key(&entry.key);
+        match new.iter().find(|it| it.key == entry.key) {
+            Some(now) => compare(&entry.value, &now.value, &at, edits),
+            None => edits.push(gone(at, entry.key_span, &entry.value)),
+        }
+    }
+    for entry in new {
+        if !old.iter().any(|it| it.key == entry.key) {
+            edits.push(come(at.key(&entry.key), entry.key_span, &entry.value));
+        }
+    }
+}
+
+fn lists(after: &Node, old: &[Node], new: &[Node], at: &At, edits: &mut Vec<Edit>) {
+    let (old, new) = (named(old), named(new));
+    for (name, item) in &old {
+        let at = at.item(name);
+        match new.iter().find(|(it, _)| it == name) {
+            Some((_, now)) => compare(item, now, &at, edits),
+            None => edits.push(gone(at, Span::NONE, item)),
+        }
+    }
+    for (name, item) in &new {
+        if !old.iter().any(|(it, _)| it == name) {
+            edits.push(come(at.item(name), Span::NONE, item));
+        }
+    }
+    let stay = |items: &[(String, &Node)], others: &[(String, &Node)]| {
+        let names = items.iter().map(|(name, _)| name.clone());
+        let stays = |name: &String| others.iter().any(|(it, _)| it == name);
+        names.filter(stays).collect::<Vec<_>>()
+    };
+    if stay(&old, &new) != stay(&new, &old) {
+        edits.push(Edit {
+            path: format!("the order of {}", at.path),
+            span: after.span(),
+            is_gone: false,
+            at: at.clone(),
+            to: To::Order(new.into_iter().map(|(name, _)| name).collect()),
+        });
+    }
+}
+
+fn gone(at: At, key: Span, value: &Node) -> Edit {
+    Edit {
+        path: at.path.clone(),
+        span: place(key, value),
+        is_gone: true,
+        at,
+        to: To::Nothing,
+    }
+}
+
+fn come(at: At, key: Span, value: &Node) -> Edit {
+    Edit {
+        path: at.path.clone(),
+        span: place(key, value),
+        is_gone: false,
+        at,
+        to: To::Value(key, value.clone()),
+    }
+}
+
+/// The key where there is one: a mapping's own place is that of its first key.
+fn place(key: Span, value: &Node) -> Span {
+    if key.is_written() { key } else { value.span() }
+}
+
+/// Whether a list's items have names, so that they can be told apart wherever they stand.
+fn are_named(items: &[Node]) -> bool {
+    let names = |item: &Node| item.get("name").and_then(Node::text).is_some();
+    items.iter().all(names)
+        && named(items)
+            .iter()
+            .all(|(name, item)| item.get("name").and_then(Node::text) == Some(name))
+}
+
+/// Whether two trees mean the same.
+fn is_same(before: &Node, after: &Node) -> bool {
+    match (&before.value, &after.value) {
+        (Value::Scalar(old), Value::Scalar(new)) => match (old.core(), new.core()) {
+            // NaN is what it was.
+            (Core::Float(old), Core::Float(new)) => old.to_bits() == new.to_bits(),
+            (old, new) => old == new,
+        },
+        (Value::Sequence(old), Value::Sequence(new)) => {
+            old.len() == new.len() && old.iter().zip(new).all(|(old, new)| is_same(old, new))
+        }
+        (Value::Mapping(old), Value::Mapping(new)) => {
+            let same = |entry: &Entry| {
+                let now = new.iter().find(|it| it.key == entry.key);
+                now.is_some_and(|now| is_same(&entry.value, &now.value))
+            };
+            old.len() == new.len() && old.iter().all(same)
+        }
+        _ => false,
+    }
+}
+
+/// The input with some edits made and others not.
+#[must_use]
+pub(super) fn with<'e>(before: &Node, edits: impl IntoIterator<Item = &'e Edit>) -> Node {
+    let mut root = before.clone();
+    for edit in edits {
+        carry_out(&mut root, &edit.at.steps, &edit.to);
+    }
+    root
+}
+
+fn carry_out(node: &mut Node, steps: &[Step], to: &To) {
+    let Some((step, rest)) = steps.split_first() else {
+        match to {
+            To::Value(_, value) => *node = value.clone(),
+            To::Order(names) => reorder(node, names),
+            To::Nothing => {}
+        }
+        return;
+    };
+    match (step, &mut node.value) {
+        (Step::Key(key), Value::Mapping(entries)) => {
+            let index = entries.iter().position(|entry| entry.key == *key);
+            match (index, to) {
+                (Some(index), To::Nothing) if rest.is_empty() => drop(entries.remove(index)),
+                (Some(index), _) => carry_out(&mut entries[index].value, rest, to),
+                (None, To::Value(key_span, value)) => entries.push(Entry {
+                    key: key.clone(),
+                    key_span: *key_span,
+                    value: value.clone(),
+                }),
+                (None, _) => {}
+            }
+        }
+        (Step::Item(name), Value::Sequence(items)) => {
+            let names = named(items);
+            let index = names.iter().position(|(it, _)| it == name);
+            match (index, to) {
+                (Some(index), To::Nothing) if rest.is_empty() => drop(items.remove(index)),
+                (Some(index), _) => carry_out(&mut items[index], rest, to),
+                (None, To::Value(_, value)) => items.push(value.clone()),
+                (None, _) => {}
+            }
+        }
+        _ => {}
+    }
+}
+
+fn reorder(node: &mut Node, names: &[String]) {
+    if let Value::Sequence(items) = &mut node.value {
+        let place = |item: &Node| {
+            let name = item.get("name").and_then(Node::text);
+            names.iter().position(|it| Some(it.as_str()) == name)
+        };
+        items.sort_by_key(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(text: &str) -> Node {
+        let mut sources = crate::source::Sources::default();
+        let id = sources.add("a.yaml", text);
+        let mut report = crate::diag::Report::default();
+        crate::yaml::parse(&sources, id, &mut report)[0]
+            .root
+            .clone()
+    }
+
+    fn paths(before: &str, after: &str) -> Vec<String> {
+        let (before, after) = (node(before), node(after));
+        let edits = edits(&before, &after);
+        assert!(
+            super::edits(&with(&before, &edits), &after).is_empty(),
+            "all edits make one of the other"
+        );
+        edits.into_iter().map(|edit| edit.path).collect()
+    }
+
+    #[test]
+    fn what_means_the_same_is_no_edit() {
+        assert!(paths("a: 1 # one\nb: 'x'\n", "b: \"x\"\na: 1\n").is_empty());
+    }
+
+    #[test]
+    fn items_are_told_apart_by_their_names() {
+        let before = "pools: [{name: a, max: 1}, {name: b, max: 1}, {name: c}]\n";
+        let after = "pools: [{name: c}, {name: d}, {name: b, max: 2}]\n";
+        assert_eq!(
+            paths(before, after),
+            ["pools[a]", "pools[b].max", "pools[d]", "the order of pools"]
+        );
+    }
+
+    #[test]
+    fn plain_lists_and_other_shapes_change_as_a_whole() {
+        assert_eq!(paths("zones: [a, b]\n", "zones: [b, a]\n"), ["zones"]);
+        assert_eq!(paths("a: {b: 1}\n", "a: 1\n"), ["a"]);
+        assert_eq!(paths("a: {b: 1}\n", "{}\n"), ["a"]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Which values of a chart restart what.
+
+use super::super::deltas::{Delta, Fate};
+use super::super::impact::Impact;
+use super::{Setting, Verdict};
+
+/// What the values below a key reach.
+type Row = (&'static str, Impact);
+
+/// For each chart what a change of it does, unless the values below one of these keys say otherwise. The longest key
+/// that fits counts.
+///
+/// Which part of a chart reads a key is its templates' to say: the charts at the versions that [`crate::chart`] pins,
+/// their values as kept for tests (read 2026-11-22).
+const CHARTS: &[(&str, Impact, &[Row])] = &[
+    ("aws-efa-k8s-device-plugin", Impact::PluginRestarted, &[]),
+    ("cluster-autoscaler", Impact::ServiceRestarted, &[]),
+    ("dcgm-exporter", Impact::ServiceRestarted, &[]),
+    (
+        "dra-driver-nvidia-gpu",
+        Impact::PluginRestarted,
+        &[("controller", Impact::ServiceRestarted)],
+    ),
+    (
+        "gpu-operator",
+        Impact::ServiceRestarted,
+        &[
+            ("driver", Impact::DriverRestarted),
+            ("toolkit", Impact::DriverRestarted),
+            ("devicePlugin", Impact::PluginRestarted),
+            ("cdi", Impact::PluginRestarted),
+            ("daemonsets", Impact::DriverRestarted),
+            ("mig", Impact::PluginRestarted),
+            ("migManager", Impact::PluginRestarted),
+            ("migManager.config", Impact::SlicesRecut),
+        ],
+    ),
+    ("jobset", Impact::ServiceRestarted, &[]),
+    (
+        "jupyterhub",
+        Impact::ServiceRestarted,
+        &[("singleuser", Impact::Nothing)],
+    ),
+    ("karpenter", Impact::ServiceRestarted, &[]),
+    (
+        "kube-prometheus-stack",
+        Impact::ServiceRestarted,
+        &[
+            ("defaultRules", Impact::WatchedDifferently),
+            ("additionalPrometheusRulesMap", Impact::WatchedDifferently),
+        ],
+    ),
+    ("kubeflow-trainer", Impact::ServiceRestarted, &[]),
+    ("kueue", Impact::ServiceRestarted, &[]),
+    ("lws", Impact::ServiceRestarted, &[]),
+    ("network-operator", Impact::ServiceRestarted, &[]),
+    ("node-feature-discovery", Impact::ServiceRestarted, &[]),
+    ("nvidia-device-plugin", Impact::PluginRestarted, &[]),
+];
+
+pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
+    let chart = setting.part(&delta.key).and_then(|part| part.chart);
+    let row = CHARTS
+        .iter()
+        .find(|row| chart.is_some_and(|chart| chart.name == row.0));
+    let (usual, rows) = row.map_or((Impact::ServiceRestarted, &[][..]), |row| (row.1, row.2));
+    let path = delta.path.as_deref();
+    match (delta.fate(), path) {
+        (Fate::Came, _) => Verdict::plain(Impact::Added),
+        (Fate::Went, _) => {
+            let impact = rows.iter().map(|row| row.1).chain([usual]).min();
+            Verdict::because(
+                impact.unwrap_or(usual),
+                if setting.prunes {
+                    "what it runs is removed; kinds that it brought stay"
+                } else {
+                    "install.sh removes nothing: it runs on until `helm uninstall`"
+                },
+            )
+        }
+        (Fate::Stayed, Some("chart version")) => {
+            let impact = rows.iter().map(|row| row.1).chain([usual]).min();
+            Verdict::because(
+                impact.unwrap_or(usual),
+                "everything of the chart may restart",
+            )
+        }
+        (Fate::Stayed, Some("namespace")) => Verdict::because(
+            usual.min(Impact::ServiceRestarted),
+            "a release does not move: a new one is made in the other namespace",
+        ),
+        (Fate::Stayed, Some("repository")) => {
+            Verdict::because(Impact::Nothing, "where the chart is pulled from")
+        }
+        (Fate::Stayed, Some(path)) => match path.strip_prefix("values.") {
+            Some(path) => match reached(path, usual, rows) {
+                Impact::Nothing => Verdict::because(Impact::Nothing, "for what starts from now on"),
+                impact => Verdict::plain(impact),
+            },
+            None => Verdict::because(Impact::Nothing, "how it is brought"),
+        },
+        (Fate::Stayed, None) => Verdict::plain(usual),
+    }
+}
+
+/// What the values at a path reach, by the longest key that fits.
+fn reached(path: &str, usual: Impact, rows: &[Row]) -> Impact {
+    let fits = |key: &str| {
+        let rest = path.strip_prefix(key);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let rows = rows.iter().filter(|(key, _)| fits(key));
+    rows.max_by_key(|(key, _)| key.len())
+        .map_or(usual, |(_, impact)| *impact)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart;
+
+    #[test]
+    fn every_chart_has_a_row_and_every_row_a_key_that_its_chart_reads() {
+        let names: Vec<_> = CHARTS.iter().map(|row| row.0).collect();
+        let mut charts: Vec<_> = chart::CHARTS.iter().map(|chart| chart.name).collect();
+        charts.sort_unstable();
+        assert_eq!(names, charts);
+        for (name, _, rows) in CHARTS {
+            let chart = chart::of(name).unwrap();
+            for (key, _) in *rows {
+                let first = key.split('.').next().unwrap();
+                let keys = chart::keys::Keys::of(chart.name).unwrap();
+                let found = keys.find(&key.split('.').collect::<Vec<_>>());
+                assert!(
+                    !matches!(found, chart::keys::Found::Unknown { .. }),
+                    "{name} reads {key}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_key_counts() {
+        let rows = [("a", Impact::Added), ("a.b", Impact::Deleted)];
+        assert_eq!(reached("a.b.c", Impact::Nothing, &rows), Impact::Deleted);
+        assert_eq!(reached("a.bc", Impact::Nothing, &rows), Impact::Added);
+        assert_eq!(reached("ab", Impact::Nothing, &rows), Impact::Nothing);
+    }
+}

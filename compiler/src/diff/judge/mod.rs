@@ -1,0 +1,160 @@
+//! What a difference does to what runs: one table for each kind of part.
+
+mod charts;
+mod kinds;
+mod pools;
+
+use super::deltas::{Delta, Fate};
+use super::impact::Impact;
+use super::parts::{Key, Part, Parts};
+use crate::lock::LOCK_FILE;
+use crate::plan::Change;
+pub use kinds::is_known;
+
+/// What a difference does, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// What it does.
+    pub impact: Impact,
+    /// Why, in words, where the impact alone does not say it.
+    pub because: Option<String>,
+    /// Where that stands, for facts.
+    pub source: Option<&'static str>,
+}
+
+impl Verdict {
+    /// What its impact says is all there is to say.
+    fn plain(impact: Impact) -> Self {
+        Self {
+            impact,
+            because: None,
+            source: None,
+        }
+    }
+
+    fn because(impact: Impact, words: impl Into<String>) -> Self {
+        Self {
+            because: Some(words.into()),
+            ..Self::plain(impact)
+        }
+    }
+
+    fn fact(impact: Impact, words: impl Into<String>, source: &'static str) -> Self {
+        Self {
+            source: Some(source),
+            ..Self::because(impact, words)
+        }
+    }
+}
+
+/// Two states of one cluster, and whether the tool that brings the tree removes what leaves it.
+pub(crate) struct Setting<'a> {
+    /// As it was.
+    pub before: &'a Parts,
+    /// As it is.
+    pub after: &'a Parts,
+    /// Whether objects that leave the tree leave the cluster.
+    pub prunes: bool,
+}
+
+impl Setting<'_> {
+    /// The part, as it is or else as it was.
+    pub(super) fn part(&self, key: &Key) -> Option<&Part> {
+        let before = self.before.parts.get(key);
+        self.after.parts.get(key).or(before)
+    }
+}
+
+/// What a difference does.
+pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
+    match &delta.key {
+        Key::Pool(name) => pools::judge(setting, name, delta),
+        Key::Resource(kind, _) => resource(setting, kind, delta),
+        Key::Release(_) => charts::judge(setting, delta),
+        Key::Object { .. } => kinds::judge(setting, delta),
+        Key::Sync(..) => match delta.fate() {
+            Fate::Came => Verdict::plain(Impact::Added),
+            _ => Verdict::because(Impact::Nothing, "how the tree is brought"),
+        },
+        Key::File(path) if path == LOCK_FILE => {
+            Verdict::because(Impact::Nothing, "what gpuc wrote and pinned")
+        }
+        Key::File(path) if delta.fate() == Fate::Stayed => {
+            Verdict::because(Impact::Nothing, file(path))
+        }
+        Key::File(_) => Verdict::plain(Impact::Nothing),
+    }
+}
+
+/// The script that makes the cluster itself.
+const CLUSTER: &str = "cluster";
+
+/// What a file is for of which only the text is known.
+fn file(path: &str) -> &'static str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name {
+        "README.md" => "what the tree says of itself",
+        "kustomization.yaml" => "which files are brought",
+        "verify.sh" => "what it looks for in the cluster",
+        "teardown.sh" => "what it deletes, when somebody runs it",
+        "install.sh" => "what it installs, when somebody runs it",
+        _ if name.ends_with(".sh") => "how it does what it does, when somebody runs it",
+        _ => "text that no field says more of: read it",
+    }
+}
+
+fn resource(setting: &Setting<'_>, kind: &str, delta: &Delta) -> Verdict {
+    match delta.fate() {
+        Fate::Came => Verdict::plain(Impact::Added),
+        Fate::Went => {
+            let part = setting.part(&delta.key);
+            let is_cluster = part.is_some_and(|part| part.component == CLUSTER);
+            Verdict::because(
+                if is_cluster {
+                    Impact::Deleted
+                } else {
+                    Impact::Nothing
+                },
+                format!(
+                    "no script deletes the {kind}: it stays in the cloud, and on the bill, until you do"
+                ),
+            )
+        }
+        Fate::Stayed => field(setting, delta).unwrap_or(Verdict::plain(Impact::Nothing)),
+    }
+}
+
+/// What the cloud's table says of a field.
+fn field(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
+    let path = delta.path.as_deref()?;
+    let before = setting.before.parts.get(&delta.key)?;
+    let after = setting.after.parts.get(&delta.key)?;
+    let field = after.fields.get(path).or(before.fields.get(path))?;
+    Some(match field.change {
+        Change::Replaces { reason } => Verdict::fact(Impact::Replaced, reason, field.source),
+        Change::Rolls { reason } => Verdict::fact(Impact::NodesRecreated, reason, field.source),
+        Change::Resizes => Verdict::fact(resized(delta), "nodes come or go", field.source),
+        Change::InPlace => Verdict::fact(Impact::Nothing, "changed in place", field.source),
+    })
+}
+
+/// Whether there is less afterwards: a number that is smaller, or one that is gone.
+fn resized(delta: &Delta) -> Impact {
+    let less = |from: &serde_json::Value, to: &serde_json::Value| match (from.as_f64(), to.as_f64())
+    {
+        (Some(from), Some(to)) => to < from,
+        _ => false,
+    };
+    let is_less = match (&delta.from, &delta.to) {
+        (Some(serde_json::Value::Object(from)), Some(serde_json::Value::Object(to))) => from
+            .iter()
+            .any(|(key, from)| to.get(key).is_none_or(|to| less(from, to))),
+        (Some(from), Some(to)) => less(from, to),
+        (_, to) => to.is_none(),
+    };
+    if is_less {
+        Impact::CapacityLost
+    } else {
+        Impact::CapacityGained
+    }
+}

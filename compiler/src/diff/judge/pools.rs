@@ -1,0 +1,175 @@
+//! What becomes of a pool.
+
+use serde_json::Value as Json;
+
+use super::super::deltas::{Delta, Fate};
+use super::super::impact::Impact;
+use super::super::parts::{self, Key};
+use super::{Setting, Verdict, field};
+use crate::plan::PoolSummary;
+
+pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict {
+    let pool = |parts: &'_ super::Parts| {
+        let pools = parts.summary.pools.iter();
+        pools.cloned().find(|pool| pool.name == name)
+    };
+    let (before, after) = (pool(setting.before), pool(setting.after));
+    match delta.fate() {
+        Fate::Came => Verdict::because(
+            Impact::CapacityGained,
+            format!(
+                "a new pool of {}",
+                after.as_ref().map(holds).unwrap_or_default()
+            ),
+        ),
+        Fate::Went => gone(setting, name, before.as_ref()),
+        Fate::Stayed => field(setting, delta).unwrap_or_else(|| fact(setting, delta)),
+    }
+}
+
+fn gone(setting: &Setting<'_>, name: &str, pool: Option<&PoolSummary>) -> Verdict {
+    let held = pool.map(holds).unwrap_or_default();
+    match successor(setting, name) {
+        Some(successor) => Verdict::because(
+            Impact::Replaced,
+            format!(
+                "it is called `{successor}` now, and a pool's name cannot be changed: `{successor}` is made anew, and the \
+                 nodes of `{name}` ({held}) stay in the cloud, and on the bill, until you delete them"
+            ),
+        ),
+        None => Verdict::because(
+            Impact::Deleted,
+            format!(
+                "{held}; no script deletes nodes that run: they stay in the cloud, and on the bill, until you drain \
+                 and delete them"
+            ),
+        ),
+    }
+}
+
+/// The new pool that is like one that is gone, if there is exactly one: then it was renamed.
+fn successor(setting: &Setting<'_>, name: &str) -> Option<String> {
+    let like = |part: &super::Part| {
+        let facts = [
+            parts::NODES,
+            parts::MACHINE,
+            parts::CARDS,
+            parts::SHARING,
+            parts::LAYOUT,
+        ];
+        let value = |fact: &str| part.leaves.get(fact).map(|leaf| leaf.value.clone());
+        facts.map(value)
+    };
+    let key = Key::Pool(name.to_owned());
+    let gone = like(setting.before.parts.get(&key)?);
+    let new = setting
+        .after
+        .parts
+        .iter()
+        .filter_map(|(key, part)| match key {
+            Key::Pool(new) if !setting.before.parts.contains_key(key) => Some((new, part)),
+            _ => None,
+        });
+    let mut alike = new
+        .filter(|(_, part)| like(part) == gone)
+        .map(|(new, _)| new.clone());
+    let first = alike.next()?;
+    alike.next().is_none().then_some(first)
+}
+
+/// What a pool has, in words: `2-8 nodes with 16-64 GPUs`.
+pub(super) fn holds(pool: &PoolSummary) -> String {
+    let nodes = range(pool.min_nodes.into(), pool.max_nodes.into());
+    let nodes = format!("{nodes} node{}", if pool.max_nodes == 1 { "" } else { "s" });
+    if pool.max_gpus == 0 {
+        return nodes;
+    }
+    let gpus = range(pool.min_gpus, pool.max_gpus);
+    format!(
+        "{nodes} with {gpus} GPU{}",
+        if pool.max_gpus == 1 { "" } else { "s" }
+    )
+}
+
+pub(super) fn range(min: u64, max: u64) -> String {
+    if min == max {
+        min.to_string()
+    } else {
+        format!("{min}-{max}")
+    }
+}
+
+/// What becomes of something that holds of a pool wherever it runs.
+fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
+    let path = delta.path.as_deref().unwrap_or_default();
+    let part = setting.part(&delta.key);
+    // Where a script makes the nodes, its table says what a change of the machine means.
+    let is_made = part.is_some_and(|part| !part.fields.is_empty());
+    match path {
+        parts::NODES => Verdict::plain(super::resized(delta)),
+        parts::MACHINE | parts::CARDS if is_made => {
+            Verdict::because(Impact::Nothing, "follows from the machine")
+        }
+        parts::MACHINE => Verdict::because(
+            Impact::NodesRecreated,
+            "nodes that are no longer as the pool says are drained and replaced one by one",
+        ),
+        parts::CARDS => Verdict::because(
+            Impact::PluginRestarted,
+            "nodes have other GPUs than was said",
+        ),
+        parts::SHARING | parts::LAYOUT if is_cut(delta) => Verdict::because(
+            Impact::SlicesRecut,
+            "a GPU is cut when nothing runs on it: drain the node first",
+        ),
+        parts::SHARING | parts::LAYOUT => Verdict::because(
+            Impact::PluginRestarted,
+            "containers that run keep what they have; new ones ask for other names or shares",
+        ),
+        parts::DRIVER => Verdict::because(
+            Impact::DriverRestarted,
+            "a driver is exchanged when nothing uses its GPUs: drain the node first",
+        ),
+        parts::PLUGIN => Verdict::because(
+            Impact::PluginRestarted,
+            "somebody else advertises the GPUs; what runs keeps them",
+        ),
+        _ if path.starts_with(parts::OFFERS) => Verdict::because(
+            Impact::PluginRestarted,
+            "pods have to ask for other resources",
+        ),
+        parts::TAINTS if evicts(delta) => Verdict::because(
+            Impact::WorkloadRestarted,
+            "NoExecute evicts pods that do not tolerate it",
+        ),
+        parts::TAINTS => Verdict::because(
+            Impact::AccessChanged,
+            "which pods the scheduler lets onto its nodes",
+        ),
+        _ => Verdict::plain(Impact::Nothing),
+    }
+}
+
+/// Whether slices are involved, before or after.
+fn is_cut(delta: &Delta) -> bool {
+    let cut = |value: &Option<Json>| match value {
+        Some(Json::String(text)) => text.starts_with("MIG"),
+        Some(Json::Array(lines)) => !lines.is_empty(),
+        _ => false,
+    };
+    cut(&delta.from) || cut(&delta.to)
+}
+
+fn evicts(delta: &Delta) -> bool {
+    let taints = |value: &Option<Json>| -> Vec<String> {
+        let list = value.as_ref().and_then(Json::as_array);
+        let list = list.into_iter().flatten().filter_map(Json::as_str);
+        list.filter(|taint| taint.ends_with(":NoExecute"))
+            .map(str::to_owned)
+            .collect()
+    };
+    let before = taints(&delta.from);
+    taints(&delta.to)
+        .iter()
+        .any(|taint| !before.contains(taint))
+}

@@ -1,0 +1,155 @@
+//! A tree as its leaves, each by a path that other leaves cannot move.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use crate::diag::Report;
+use crate::node::{Entry, Node, Origin, Value};
+use crate::source::{Sources, Span};
+use crate::yaml;
+
+/// A value and the places in the input that it follows from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Leaf {
+    /// The value.
+    pub value: Json,
+    /// The places in the input, as far as the nearest node that knows.
+    pub inputs: Vec<Span>,
+}
+
+/// The keys by which items of a list are told apart: the first that every item has.
+const NAMES: &[&str] = &[
+    "name",
+    "alert",
+    "record",
+    "key",
+    "mountPath",
+    "containerPort",
+    "port",
+    "resource",
+];
+
+/// Every leaf below a node. A list of plain values is one leaf, and so is an empty collection.
+pub(super) fn leaves(node: &Node) -> BTreeMap<String, Leaf> {
+    let mut found = BTreeMap::new();
+    collect(node, String::new(), &[], &mut found);
+    found
+}
+
+fn collect(node: &Node, path: String, above: &[Span], found: &mut BTreeMap<String, Leaf>) {
+    let inputs = match &node.origin {
+        Origin::Inherited => above,
+        origin => origin.inputs(),
+    };
+    match &node.value {
+        Value::Mapping(entries) if !entries.is_empty() => {
+            for entry in entries {
+                collect(&entry.value, below(&path, &entry.key), inputs, found);
+            }
+        }
+        Value::Sequence(items) if items.iter().any(is_mapping) => {
+            for (name, item) in named(items) {
+                collect(item, format!("{path}[{name}]"), inputs, found);
+            }
+        }
+        _ => {
+            if let Some(document) = node.text().and_then(document) {
+                return collect(&document, format!("{path} »"), inputs, found);
+            }
+            let leaf = Leaf {
+                value: serde_json::to_value(node).expect("a tree has only what JSON has"),
+                inputs: inputs.to_vec(),
+            };
+            found.insert(path, leaf);
+        }
+    }
+}
+
+/// What stands in a text that holds a document of its own: a configuration in a ConfigMap, a dashboard.
+fn document(text: &str) -> Option<Node> {
+    if !text.contains('\n') {
+        return None;
+    }
+    if text.starts_with('{') {
+        return Some(Node::from_json(serde_json::from_str(text).ok()?));
+    }
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let id = sources.add("", text);
+    let mut documents = yaml::parse(&sources, id, &mut report);
+    let is_one = documents.len() == 1 && !report.has_errors();
+    let mut root = documents.pop().filter(|_| is_one)?.root;
+    let is_collection = matches!(root.value, Value::Mapping(_) | Value::Sequence(_));
+    root.forget();
+    is_collection.then_some(root)
+}
+
+fn is_mapping(node: &Node) -> bool {
+    matches!(node.value, Value::Mapping(_))
+}
+
+/// The path of a key below another. A key with dots or brackets in it stands in quotes.
+pub(super) fn below(path: &str, key: &str) -> String {
+    let key = if key.is_empty() || key.contains(['.', '[', ']', '"', '#']) {
+        Json::from(key).to_string()
+    } else {
+        key.to_owned()
+    };
+    if path.is_empty() {
+        key
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+/// Items by what tells them apart, or by their place where nothing does. The second of one name is `name#2`.
+pub(super) fn named(items: &[Node]) -> Vec<(String, &Node)> {
+    let by = NAMES.iter().find_map(|key| {
+        let names = items.iter().map(|item| name(item, key));
+        names.collect::<Option<Vec<String>>>()
+    });
+    let names = by.unwrap_or_else(|| (0..items.len()).map(|index| index.to_string()).collect());
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let distinct = names.into_iter().map(|name| {
+        let times = seen.entry(name.clone()).or_default();
+        *times += 1;
+        match times {
+            1 => name,
+            times => format!("{name}#{times}"),
+        }
+    });
+    distinct.zip(items).collect()
+}
+
+fn name(item: &Node, key: &str) -> Option<String> {
+    let Entry { value, .. } = item.entry(key)?;
+    let value = serde_json::to_value(value).ok()?;
+    match value {
+        Json::String(text) => Some(text),
+        Json::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn paths(value: Json) -> Vec<String> {
+        leaves(&Node::from_json(value)).into_keys().collect()
+    }
+
+    #[test]
+    fn items_are_called_by_their_names() {
+        let containers = json!({"c": [{"name": "a", "x": 1}, {"name": "b", "args": ["1", "2"]}]});
+        assert_eq!(
+            paths(containers),
+            ["c[a].name", "c[a].x", "c[b].args", "c[b].name"]
+        );
+        let twice = json!([{"name": "a"}, {"name": "a"}]);
+        assert_eq!(paths(twice), ["[a#2].name", "[a].name"]);
+        assert_eq!(paths(json!({"a.b/c": {}, "d": null})), ["\"a.b/c\""]);
+    }
+}

@@ -1,0 +1,278 @@
+//! Differences to lines for a reviewer: what one edit does to one thing is a line, and what it does to fifty alike is
+//! one too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::deltas::{Delta, Fate};
+use super::edits::Edit;
+use super::impact::Impact;
+use super::judge::{Setting, Verdict, judge};
+use super::parts::{FACTS, Key, MACHINE, NODES, TEXT};
+use super::shown::{Cause, Change, ClusterFate, FieldChange, Range};
+use crate::lock::LOCK_FILE;
+use crate::plan::Change as Becomes;
+use crate::source::Sources;
+
+/// A difference with what it does and what made it.
+struct Judged<'a> {
+    delta: &'a Delta,
+    verdict: Verdict,
+}
+
+/// What one set of edits does to one part.
+struct Group<'a> {
+    key: &'a Key,
+    causes: &'a [usize],
+    fate: Fate,
+    impact: Impact,
+    differences: Vec<Judged<'a>>,
+}
+
+/// The lines, worst first, with numbers from `first` on.
+pub(super) fn lines(
+    setting: &Setting<'_>,
+    deltas: &[Delta],
+    causes: &[Vec<usize>],
+    shown: &[Cause],
+    first: usize,
+) -> Vec<Change> {
+    let groups = merged(groups(setting, deltas, causes));
+    let mut changes: Vec<Change> = groups
+        .iter()
+        .map(|alike| line(setting, alike, shown))
+        .collect();
+    let order = |change: &Change| (change.impact, change.kind != "pool", change.kind == "file");
+    changes.sort_by(|a, b| {
+        let names = || (&a.kind, &a.names).cmp(&(&b.kind, &b.names));
+        order(a).cmp(&order(b)).then_with(names)
+    });
+    for (number, change) in changes.iter_mut().enumerate() {
+        change.id = first + number;
+    }
+    changes
+}
+
+/// Where edits stand.
+pub(super) fn places(edits: &[Edit], sources: &Sources) -> Vec<Cause> {
+    let place = |edit: &Edit| {
+        let found = sources.locate(edit.span);
+        Cause {
+            path: edit.path.clone(),
+            file: found.map(|(path, _)| path.to_owned()),
+            line: found.map(|(_, position)| position.line),
+            column: found.map(|(_, position)| position.column),
+            in_base: edit.is_gone,
+        }
+    };
+    edits.iter().map(place).collect()
+}
+
+fn groups<'a>(
+    setting: &Setting<'_>,
+    deltas: &'a [Delta],
+    causes: &'a [Vec<usize>],
+) -> Vec<Group<'a>> {
+    let files: BTreeSet<&String> = deltas
+        .iter()
+        .filter(|delta| !matches!(delta.key, Key::File(_)))
+        .flat_map(|delta| {
+            let parts = [&setting.before.parts, &setting.after.parts];
+            let parts = parts.into_iter().filter_map(|parts| parts.get(&delta.key));
+            parts.flat_map(|part| &part.files)
+        })
+        .collect();
+    // The text of a file is a difference of its own only where no field accounts for it.
+    let sized: BTreeSet<(&Key, bool)> = deltas
+        .iter()
+        .map(|delta| (&delta.key, delta.path.as_deref() == Some(NODES)))
+        .collect();
+    let is_told = |delta: &Delta| match &delta.key {
+        Key::File(path) => files.contains(path),
+        // What a cloud calls the machine and the number of nodes is said once.
+        Key::Pool(_) => is_said(setting, delta, sized.contains(&(&delta.key, true))),
+        _ => false,
+    };
+    let mut groups: BTreeMap<(&Key, &[usize]), Vec<Judged<'a>>> = BTreeMap::new();
+    for (delta, causes) in deltas.iter().zip(causes) {
+        if !is_told(delta) {
+            let verdict = judge(setting, delta);
+            let group = groups.entry((&delta.key, causes)).or_default();
+            group.push(Judged { delta, verdict });
+        }
+    }
+    let groups = groups.into_iter().map(|((key, causes), mut differences)| {
+        differences.sort_by(|a, b| order(a).cmp(&order(b)));
+        let worst = differences.iter().map(|it| it.verdict.impact).min();
+        Group {
+            key,
+            causes,
+            fate: differences
+                .iter()
+                .map(|it| it.delta.fate())
+                .min()
+                .unwrap_or(Fate::Stayed),
+            impact: worst.unwrap_or(Impact::Nothing),
+            differences,
+        }
+    });
+    groups.collect()
+}
+
+/// Worst first, and before what follows from it what people write.
+fn order<'a>(judged: &Judged<'a>) -> (Impact, usize, &'a Option<String>) {
+    let path = judged.delta.path.as_deref().unwrap_or_default();
+    let written = FACTS.iter().position(|fact| *fact == path);
+    (
+        judged.verdict.impact,
+        written.unwrap_or(FACTS.len()),
+        &judged.delta.path,
+    )
+}
+
+/// Whether a field of a pool says what another field of it says too.
+fn is_said(setting: &Setting<'_>, delta: &Delta, is_sized: bool) -> bool {
+    let Some((part, path)) = setting.part(&delta.key).zip(delta.path.as_deref()) else {
+        return false;
+    };
+    let field = part.fields.get(path);
+    let resizes = field.is_some_and(|field| field.change == Becomes::Resizes);
+    let by_table = path == MACHINE && !part.fields.is_empty();
+    by_table || (resizes && is_sized)
+}
+
+/// Groups of what happens in the same way to things of the same kind.
+fn merged<'a>(groups: Vec<Group<'a>>) -> Vec<Vec<Group<'a>>> {
+    let mut alike: BTreeMap<_, Vec<Group<'a>>> = BTreeMap::new();
+    for group in groups {
+        let paths: Vec<_> = group
+            .differences
+            .iter()
+            .map(|it| it.delta.path.as_deref())
+            .collect();
+        let because = group
+            .differences
+            .first()
+            .and_then(|it| it.verdict.because.clone());
+        let kind = match group.key {
+            Key::File(path) if path == LOCK_FILE => "lock",
+            key => key.kind(),
+        };
+        // What becomes of a pool that leaves is said of each by itself.
+        let because = because.filter(|_| matches!(group.key, Key::Pool(_)));
+        let key = (group.impact, kind, group.fate, group.causes, paths, because);
+        alike.entry(key).or_default().push(group);
+    }
+    alike.into_values().collect()
+}
+
+fn line(setting: &Setting<'_>, alike: &[Group<'_>], shown: &[Cause]) -> Change {
+    let first = &alike[0];
+    let verdict = &first.differences[0].verdict;
+    let mut files = BTreeSet::new();
+    for group in alike {
+        for parts in [&setting.before.parts, &setting.after.parts] {
+            files.extend(
+                parts
+                    .get(group.key)
+                    .into_iter()
+                    .flat_map(|part| part.files.iter().cloned()),
+            );
+        }
+    }
+    let causes = first.causes.iter().filter_map(|number| shown.get(*number));
+    Change {
+        id: 0,
+        impact: first.impact,
+        kind: first.key.kind().to_owned(),
+        names: alike.iter().map(|group| group.key.name()).collect(),
+        fate: match first.fate {
+            Fate::Came => ClusterFate::Added,
+            Fate::Went => ClusterFate::Removed,
+            Fate::Stayed => ClusterFate::Kept,
+        },
+        because: verdict.because.clone(),
+        source: verdict.source.map(str::to_owned),
+        nodes: nodes(setting, alike),
+        fields: fields(alike),
+        causes: causes.cloned().collect(),
+        files: files.into_iter().collect(),
+    }
+}
+
+/// The fields of groups that are alike: once where all have the same values.
+fn fields(alike: &[Group<'_>]) -> Vec<FieldChange> {
+    let of = |group: &Group<'_>, name: Option<String>| -> Vec<FieldChange> {
+        let differences = group.differences.iter();
+        let field = |it: &Judged<'_>| {
+            Some(FieldChange {
+                of: name.clone(),
+                path: it.delta.path.clone()?,
+                from: it.delta.from.clone(),
+                to: it.delta.to.clone(),
+                impact: it.verdict.impact,
+                because: it.verdict.because.clone(),
+                source: it.verdict.source.map(str::to_owned),
+            })
+        };
+        // That a text differs says its digest to nobody.
+        let digest = |it: &&Judged<'_>| {
+            matches!(it.delta.key, Key::File(_)) && it.delta.path.as_deref() == Some(TEXT)
+        };
+        differences
+            .filter(|it| !digest(it))
+            .filter_map(field)
+            .collect()
+    };
+    let first = of(&alike[0], None);
+    if alike.iter().all(|group| of(group, None) == first) {
+        return first;
+    }
+    let each = alike
+        .iter()
+        .flat_map(|group| of(group, Some(group.key.name())));
+    each.collect()
+}
+
+/// The nodes that something happens on, where it happens on nodes.
+fn nodes(setting: &Setting<'_>, alike: &[Group<'_>]) -> Option<Range> {
+    let on_nodes = matches!(
+        alike[0].impact,
+        Impact::Deleted
+            | Impact::Replaced
+            | Impact::NodesRecreated
+            | Impact::SlicesRecut
+            | Impact::DriverRestarted
+            | Impact::PluginRestarted
+    );
+    if !on_nodes {
+        return None;
+    }
+    let mut names = BTreeSet::new();
+    for group in alike {
+        let part = setting.part(group.key)?;
+        match group.key {
+            Key::Resource(..) | Key::File(_) => return None,
+            _ if part.pools.is_empty() => names.extend(with_gpus(setting)),
+            _ => names.extend(part.pools.iter().cloned()),
+        }
+    }
+    let pools = [setting.before, setting.after].map(|parts| &parts.summary.pools);
+    let (mut min, mut max) = (0, 0);
+    for name in names {
+        // What runs today is what it happens to.
+        let pool = pools.into_iter().flatten().find(|pool| pool.name == name);
+        min += pool.map_or(0, |pool| u64::from(pool.min_nodes));
+        max += pool.map_or(0, |pool| u64::from(pool.max_nodes));
+    }
+    Some(Range { min, max })
+}
+
+fn with_gpus(setting: &Setting<'_>) -> Vec<String> {
+    let pools = setting
+        .before
+        .summary
+        .pools
+        .iter()
+        .filter(|pool| pool.max_gpus > 0);
+    pools.map(|pool| pool.name.clone()).collect()
+}

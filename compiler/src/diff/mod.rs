@@ -1,0 +1,145 @@
+//! What a change of the input means for what runs: two compilations of a cluster to lines for a reviewer.
+//!
+//! ```text
+//! two Compilations ─parts→ fields by part ─deltas→ what differs ─causes→ which edit did it ─judge→ impact ─lines→ Diff
+//! ```
+
+mod causes;
+mod deltas;
+mod edits;
+mod files;
+mod impact;
+mod judge;
+mod leaves;
+mod lines;
+mod parts;
+pub mod render;
+mod rollout;
+mod shown;
+mod upgrade;
+
+pub use causes::Sides;
+pub use files::apply;
+pub use impact::Impact;
+pub use judge::is_known;
+pub use shown::{
+    Cards, Cause, Change, ClusterFate, Diff, Diffs, FieldChange, FileChange, Hunk, Range, Step,
+};
+pub use upgrade::Committed;
+
+use std::collections::BTreeSet;
+
+use crate::compile::{Compilation, Options};
+use crate::plan::Delivery;
+use crate::source::Sources;
+use judge::Setting;
+use parts::Parts;
+
+/// The version of the JSON.
+pub const VERSION: u32 = 1;
+
+/// A cluster on both sides, on one of them as it is compiled.
+#[derive(Clone, Copy)]
+pub struct Pair<'a> {
+    /// As it was, if it was.
+    pub before: Option<&'a Compilation>,
+    /// As it is, if it is.
+    pub after: Option<&'a Compilation>,
+    /// The tree that was committed in the base, if that is known.
+    pub committed: Option<&'a Committed>,
+}
+
+/// What differs between two states of a cluster; `None` where one of them has errors.
+pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<Diff> {
+    let nothing = Parts::default();
+    let parts = |side: Option<&Compilation>| match side {
+        Some(side) => Parts::of(side),
+        None => Some(nothing.clone()),
+    };
+    let (before, after) = (parts(pair.before)?, parts(pair.after)?);
+    let setting = Setting {
+        before: &before,
+        after: &after,
+        prunes: pair.after.or(pair.before).is_some_and(prunes),
+    };
+    let found = deltas::deltas(&before, &after);
+    let (edits, causes) = match (pair.before, pair.after) {
+        (Some(old), Some(new)) => {
+            let edits = edits::edits(&old.loaded.root, &new.loaded.root);
+            let sides = Sides {
+                before: old,
+                after: new,
+                options,
+            };
+            let causes = causes::causes(&sides, &edits, (&before, &after), &found);
+            (edits, causes)
+        }
+        _ => (Vec::new(), vec![Vec::new(); found.len()]),
+    };
+    let shown = lines::places(&edits, sources);
+    let changes = lines::lines(&setting, &found, &causes, &shown, 1);
+    let upgraded = match (pair.committed, pair.before) {
+        (Some(committed), Some(before)) => upgrade::upgrade(committed, before, changes.len() + 1),
+        _ => upgrade::Upgrade::default(),
+    };
+    // Where the input stands is for whoever writes the tree to say.
+    let from = pair
+        .committed
+        .and_then(|committed| committed.lock.from.clone());
+    let lock = |side: Option<&Compilation>| {
+        let mut lock = side?.output.as_ref()?.1.clone();
+        lock.from.clone_from(&from);
+        Some(lock.to_json())
+    };
+    let locks = [pair.before, pair.after].map(lock);
+    let trees = [pair.before, pair.after].map(|side| Some(&side?.output.as_ref()?.0));
+    let all: Vec<Change> = changes.iter().chain(&upgraded.changes).cloned().collect();
+    let was = match pair.committed {
+        Some(committed) => committed.contents(),
+        None => files::contents(trees[0], locks[0].as_deref()),
+    };
+    let is = files::contents(trees[1], locks[1].as_deref());
+    let config = pair
+        .after
+        .or(pair.before)
+        .and_then(|side| side.config.as_ref());
+    let rollout = rollout::rollout(&setting, pair.before, &changes);
+    Some(Diff {
+        cluster: config
+            .map(|config| config.metadata.name.value.clone())
+            .unwrap_or_default(),
+        fate: match (pair.before, pair.after) {
+            (None, _) => ClusterFate::Added,
+            (_, None) => ClusterFate::Removed,
+            _ => ClusterFate::Kept,
+        },
+        worst: all.iter().map(|change| change.impact).min(),
+        files: files::files(&was, &is, &all),
+        gpus: cards(&before, &after),
+        changes,
+        upgrades: upgraded.changes,
+        upgraded: upgraded.because,
+        rollout,
+    })
+}
+
+/// Whether what leaves the tree leaves the cluster.
+fn prunes(compilation: &Compilation) -> bool {
+    let plan = compilation.plan.as_ref();
+    plan.is_some_and(|plan| matches!(plan.delivery, Delivery::Gitops { .. }))
+}
+
+/// The models whose number of cards changes.
+fn cards(before: &Parts, after: &Parts) -> Vec<Cards> {
+    let models: BTreeSet<&String> = before.gpus.keys().chain(after.gpus.keys()).collect();
+    let count = |parts: &Parts, model: &String| {
+        let (min, max) = parts.gpus.get(model).copied().unwrap_or_default();
+        Range { min, max }
+    };
+    let cards = models.into_iter().map(|model| Cards {
+        model: model.clone(),
+        before: count(before, model),
+        after: count(after, model),
+    });
+    cards.filter(|cards| cards.before != cards.after).collect()
+}

@@ -1,0 +1,396 @@
+//! A cluster as the parts that a reviewer thinks in, each with its fields and its files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value as Json, json};
+
+use super::leaves::{Leaf, below, leaves};
+use crate::chart::Chart;
+use crate::compile::Compilation;
+use crate::emit::paths;
+use crate::lock::{self, LOCK_FILE, Lock};
+use crate::model::{Cluster, POOL_LABEL, Pool};
+use crate::node::Node;
+use crate::plan::{Delivery, FieldKind, Identity, Plan, PoolSummary, Resource, Summary};
+use crate::source::Span;
+
+/// What a part is, by which it is found again on the other side.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Key {
+    /// Nodes that are alike, with what makes them in the cloud.
+    Pool(String),
+    /// Something in the cloud that is no pool: its kind and name.
+    Resource(&'static str, String),
+    /// A Helm release.
+    Release(String),
+    /// A Kubernetes object. The version of its kind's API is not what tells it apart.
+    Object {
+        /// The API group; empty for Kubernetes' core.
+        group: String,
+        /// The kind.
+        kind: String,
+        /// The namespace, for what has one.
+        namespace: Option<String>,
+        /// The name.
+        name: String,
+    },
+    /// An object of Flux or Argo CD that brings others.
+    Sync(String, String),
+    /// A file that is none of these.
+    File(String),
+}
+
+/// One of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part {
+    /// Its fields.
+    pub leaves: BTreeMap<String, Leaf>,
+    /// The rows of the cloud's tables that say what becomes of a change, for fields that have one.
+    pub fields: BTreeMap<String, &'static FieldKind>,
+    /// The files that say it.
+    pub files: BTreeSet<String>,
+    /// The chart, for a release.
+    pub chart: Option<&'static Chart>,
+    /// The part of the cluster that an object belongs to.
+    pub component: String,
+    /// The pools whose nodes it concerns; every pool with GPUs where that is empty.
+    pub pools: BTreeSet<String>,
+}
+
+/// Every part of a cluster.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parts {
+    /// The parts.
+    pub parts: BTreeMap<Key, Part>,
+    /// The pools in words and numbers.
+    pub summary: Summary,
+    /// How many cards of each model there are, at the fewest and at the most nodes.
+    pub gpus: BTreeMap<String, (u64, u64)>,
+}
+
+impl Key {
+    /// The key of a Kubernetes object.
+    pub(super) fn object(identity: &Identity) -> Self {
+        let group = identity.api_version.split_once('/');
+        Self::Object {
+            group: group.map(|(group, _)| group).unwrap_or_default().to_owned(),
+            kind: identity.kind.clone(),
+            namespace: identity.namespace.clone(),
+            name: identity.name.clone(),
+        }
+    }
+
+    /// What kind of thing it is, in words.
+    pub(super) fn kind(&self) -> &str {
+        match self {
+            Self::Pool(_) => "pool",
+            Self::Resource(kind, _) => kind,
+            Self::Release(_) => "Helm release",
+            Self::Object { kind, .. } | Self::Sync(kind, _) => kind,
+            Self::File(_) => "file",
+        }
+    }
+
+    /// What it is called.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Pool(name)
+            | Self::Resource(_, name)
+            | Self::Release(name)
+            | Self::Sync(_, name)
+            | Self::File(name) => name.clone(),
+            Self::Object {
+                namespace, name, ..
+            } => match namespace {
+                Some(namespace) => format!("{namespace}/{name}"),
+                None => name.clone(),
+            },
+        }
+    }
+}
+
+impl Parts {
+    /// The parts of what was compiled; `None` where it has errors.
+    pub(super) fn of(compilation: &Compilation) -> Option<Self> {
+        let plan = compilation.plan.as_ref()?;
+        let cluster = compilation.cluster.as_ref()?;
+        let (_, lock) = compilation.output.as_ref()?;
+        let mut parts = Self {
+            summary: plan.summary.clone(),
+            gpus: gpus(cluster),
+            ..Self::default()
+        };
+        parts.pools(cluster, plan);
+        parts.resources(cluster, plan);
+        parts.releases(plan);
+        parts.objects(plan);
+        parts.syncs(plan);
+        parts.files(lock);
+        Some(parts)
+    }
+
+    /// Every file by its digest, and what is pinned.
+    pub(super) fn files(&mut self, lock: &Lock) {
+        for (path, digest) in &lock.files {
+            let runs = lock.executable.contains(path);
+            let leaf = |value: Json| Leaf {
+                value,
+                inputs: Vec::new(),
+            };
+            let part = self.parts.entry(Key::File(path.clone())).or_default();
+            part.files.insert(path.clone());
+            part.leaves.insert(TEXT.to_owned(), leaf(json!(digest)));
+            part.leaves
+                .insert("can be run".to_owned(), leaf(json!(runs)));
+        }
+        let mut all = lock.clone();
+        all.from = None;
+        let digest = lock::digest(all.to_json().as_bytes());
+        let pinned = serde_json::to_value(&lock.pins).unwrap_or_default();
+        let part = self
+            .parts
+            .entry(Key::File(LOCK_FILE.to_owned()))
+            .or_default();
+        part.files.insert(LOCK_FILE.to_owned());
+        part.leaves = leaves(&Node::from_json(pinned));
+        let (value, inputs) = (json!(digest), Vec::new());
+        part.leaves.insert(TEXT.to_owned(), Leaf { value, inputs });
+    }
+
+    fn pools(&mut self, cluster: &Cluster, plan: &Plan) {
+        for (pool, summary) in cluster.pools.iter().zip(&plan.summary.pools) {
+            let part = self
+                .parts
+                .entry(Key::Pool(pool.name.value.clone()))
+                .or_default();
+            part.pools.insert(pool.name.value.clone());
+            for (fact, value) in facts(pool, summary) {
+                let inputs: Vec<Span> = [pool.name.span].to_vec();
+                part.leaves.insert(fact.to_owned(), Leaf { value, inputs });
+            }
+            for offer in &summary.resources {
+                let path = below(OFFERS, &offer.name);
+                let (value, inputs) = (json!(offer.per_node), vec![pool.name.span]);
+                part.leaves.insert(path, Leaf { value, inputs });
+            }
+        }
+    }
+
+    fn resources(&mut self, cluster: &Cluster, plan: &Plan) {
+        for resource in &plan.provisioning.resources {
+            let (key, prefix) = home(cluster, resource);
+            let part = self.parts.entry(key).or_default();
+            let script = format!("cloud/{}.sh", resource.script);
+            part.files.insert(script);
+            part.component.clone_from(&resource.script);
+            for field in &resource.fields {
+                let name = format!("{prefix}{}", field.kind.name);
+                let mut node = Node::from_json(field.want.clone());
+                node.origin = field.origin.clone();
+                for (path, leaf) in leaves(&node) {
+                    let path = match path.as_str() {
+                        "" => name.clone(),
+                        path if path.starts_with('[') => format!("{name}{path}"),
+                        path => format!("{name}.{path}"),
+                    };
+                    part.leaves.insert(path.clone(), leaf);
+                    part.fields.insert(path, field.kind);
+                }
+            }
+        }
+    }
+
+    fn releases(&mut self, plan: &Plan) {
+        for release in &plan.releases {
+            let part = self
+                .parts
+                .entry(Key::Release(release.name.clone()))
+                .or_default();
+            part.chart = Some(release.chart);
+            part.pools = release.pools.iter().cloned().collect();
+            part.files.insert(paths::values(release));
+            part.leaves = leaves(&release.values)
+                .into_iter()
+                .map(|(path, leaf)| (format!("values.{path}"), leaf))
+                .collect();
+            for (path, value) in [
+                ("chart version", json!(release.chart.version)),
+                ("repository", json!(release.repository)),
+                ("namespace", json!(release.namespace)),
+            ] {
+                let inputs = Vec::new();
+                part.leaves.insert(path.to_owned(), Leaf { value, inputs });
+            }
+        }
+    }
+
+    fn objects(&mut self, plan: &Plan) {
+        for (object, path) in plan.objects.iter().zip(paths::objects(&plan.objects)) {
+            let part = self.parts.entry(Key::object(&object.identity)).or_default();
+            part.leaves = leaves(&object.node);
+            part.component.clone_from(&object.component);
+            part.files.insert(path);
+            part.pools = pools_of(&part.leaves);
+        }
+        self.configurations();
+    }
+
+    /// The pools that read a ConfigMap: those whose DaemonSet has its name.
+    fn configurations(&mut self) {
+        let of = |key: &Key, wanted: &str| match key {
+            Key::Object {
+                kind,
+                namespace,
+                name,
+                ..
+            } if kind == wanted => Some((namespace.clone(), name.clone())),
+            _ => None,
+        };
+        let sets = self.parts.iter();
+        let sets = sets.filter_map(|(key, part)| Some((of(key, "DaemonSet")?, part.pools.clone())));
+        let sets: BTreeMap<_, _> = sets.collect();
+        for (key, part) in &mut self.parts {
+            if let Some(pools) = of(key, "ConfigMap").and_then(|name| sets.get(&name)) {
+                part.pools.clone_from(pools);
+            }
+        }
+    }
+
+    fn syncs(&mut self, plan: &Plan) {
+        let Delivery::Gitops {
+            folder, objects, ..
+        } = &plan.delivery
+        else {
+            return;
+        };
+        for object in objects {
+            let identity = &object.identity;
+            let mut fields = leaves(&object.node);
+            let release = released(&fields).filter(|it| self.parts.contains_key(it));
+            let is_release = release.is_some();
+            let key = Key::Sync(identity.kind.clone(), identity.name.clone());
+            let part = self.parts.entry(release.unwrap_or(key)).or_default();
+            part.files.insert(paths::sync(folder, object));
+            if is_release {
+                // Its values are the release's own.
+                fields.retain(|path, _| !VALUES.iter().any(|values| path.starts_with(values)));
+                let delivered = fields.into_iter();
+                let delivered = delivered.map(|(path, leaf)| (format!("{DELIVERY}{path}"), leaf));
+                part.leaves.extend(delivered);
+            } else {
+                part.leaves = fields;
+            }
+        }
+    }
+}
+
+/// Where Flux's and Argo CD's objects hold the values of a release.
+const VALUES: &[&str] = &["spec.values.", "spec.source.helm.valuesObject."];
+
+/// What the fields of the object that brings a release are called in the release.
+pub(super) const DELIVERY: &str = "delivery.";
+
+/// The release that an object of Flux or Argo CD brings.
+fn released(fields: &BTreeMap<String, Leaf>) -> Option<Key> {
+    let named = fields
+        .iter()
+        .find(|(path, _)| path.ends_with(".releaseName"));
+    let (_, leaf) = named?;
+    Some(Key::Release(leaf.value.as_str()?.to_owned()))
+}
+
+/// The cards of all pools, by model.
+fn gpus(cluster: &Cluster) -> BTreeMap<String, (u64, u64)> {
+    let mut gpus: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (pool, cards) in cluster.gpu_pools() {
+        if let Some(nodes) = pool.nodes.get() {
+            let (min, max) = gpus.entry(cards.model.key.to_owned()).or_default();
+            *min += u64::from(cards.per_node) * u64::from(nodes.min);
+            *max += u64::from(cards.per_node) * u64::from(nodes.max);
+        }
+    }
+    gpus
+}
+
+/// Which part a resource belongs to, and what its fields are called there: a pool's script makes the pool.
+fn home(cluster: &Cluster, resource: &Resource) -> (Key, String) {
+    let pool = resource.script.strip_prefix("pool-");
+    match pool.and_then(|name| cluster.pool(name)) {
+        Some(pool) if pool.name.value == resource.name => {
+            (Key::Pool(pool.name.value.clone()), String::new())
+        }
+        // Hosts of a pool, each with a name of its own.
+        Some(pool) => (
+            Key::Pool(pool.name.value.clone()),
+            format!("{} ", resource.name),
+        ),
+        None => (
+            Key::Resource(resource.kind.name, resource.name.clone()),
+            String::new(),
+        ),
+    }
+}
+
+/// What stands in a file, whatever it means.
+pub(super) const TEXT: &str = "text";
+
+/// How many nodes a pool has.
+pub(super) const NODES: &str = "nodes";
+/// The cards of a node.
+pub(super) const CARDS: &str = "GPUs of a node";
+/// How GPUs are shared, and where slices lie.
+pub(super) const SHARING: &str = "sharing";
+/// Where slices lie.
+pub(super) const LAYOUT: &str = "slices";
+/// Who installs the driver, and which.
+pub(super) const DRIVER: &str = "driver";
+/// Who advertises GPUs.
+pub(super) const PLUGIN: &str = "plugin";
+/// The resources on a node.
+pub(super) const OFFERS: &str = "resources of a node";
+/// What keeps pods away.
+pub(super) const TAINTS: &str = "taints that keep pods away";
+/// The machine.
+pub(super) const MACHINE: &str = "machine";
+
+/// All of them, in the order that people think of them in.
+pub(super) const FACTS: &[&str] = &[
+    NODES, MACHINE, CARDS, SHARING, LAYOUT, DRIVER, PLUGIN, TAINTS,
+];
+
+fn facts(pool: &Pool, summary: &PoolSummary) -> Vec<(&'static str, Json)> {
+    let version = pool.driver_version.as_ref().map(|version| &version.value);
+    let nodes = json!({"min": summary.min_nodes, "max": summary.max_nodes});
+    let driver = match version {
+        Some(version) => json!(format!("{}, {version}", summary.driver)),
+        None => json!(summary.driver),
+    };
+    vec![
+        (NODES, nodes),
+        (MACHINE, json!(summary.machine)),
+        (CARDS, json!(summary.gpus)),
+        (SHARING, json!(summary.sharing)),
+        (LAYOUT, json!(summary.layout)),
+        (DRIVER, driver),
+        (PLUGIN, json!(summary.plugin)),
+        (TAINTS, json!(summary.taints)),
+    ]
+}
+
+/// The pools on whose nodes alone an object's pods run, by the selector or affinity of its pods.
+fn pools_of(leaves: &BTreeMap<String, Leaf>) -> BTreeSet<String> {
+    let label = format!("\"{POOL_LABEL}\"");
+    let selects = |path: &str| path.ends_with(&format!("nodeSelector.{label}"));
+    let selected = leaves.iter().filter(|(path, _)| selects(path));
+    let selected = selected.filter_map(|(_, leaf)| leaf.value.as_str().map(str::to_owned));
+    let matches = leaves.iter().filter(|(path, _)| {
+        path.contains("odeSelector")
+            && path.contains(&format!("[{POOL_LABEL}]"))
+            && path.ends_with(".values")
+    });
+    let matched = matches.filter_map(|(_, leaf)| leaf.value.as_array());
+    let matched = matched
+        .flatten()
+        .filter_map(|it| it.as_str().map(str::to_owned));
+    selected.chain(matched).collect()
+}

@@ -1,0 +1,80 @@
+//! Differences as annotations of GitHub Actions, at the lines of the input that make them: one for each edit, since
+//! GitHub shows ten of a step.
+
+use std::collections::BTreeMap;
+
+use super::super::shown::{Cause, Change, Diffs};
+use super::{count, field, subject};
+use crate::diag::render::{data, property};
+
+pub(super) fn render(diffs: &Diffs) -> String {
+    let mut made: BTreeMap<(Option<&Cause>, &str), Vec<&Change>> = BTreeMap::new();
+    for diff in &diffs.clusters {
+        for change in diff.changes.iter().chain(&diff.upgrades) {
+            let places = change
+                .causes
+                .iter()
+                .filter(|cause| cause.file.is_some() && !cause.in_base);
+            let places: Vec<_> = places.map(Some).collect();
+            let places = if places.is_empty() {
+                vec![None]
+            } else {
+                places
+            };
+            for place in places {
+                made.entry((place, &diff.cluster)).or_default().push(change);
+            }
+        }
+    }
+    let mut commands: Vec<_> = made.into_iter().collect();
+    commands.sort_by_key(|(_, changes)| changes.iter().map(|change| change.impact).min());
+    let commands = commands.iter();
+    commands
+        .map(|((place, cluster), changes)| command(*place, cluster, changes))
+        .collect()
+}
+
+/// The most changes that an annotation names.
+const MOST: usize = 10;
+
+fn command(place: Option<&Cause>, cluster: &str, changes: &[&Change]) -> String {
+    let worst = changes[0].impact;
+    let level = if worst.disrupts() {
+        "warning"
+    } else {
+        "notice"
+    };
+    let mut properties = Vec::new();
+    if let Some(Cause {
+        file: Some(file),
+        line: Some(line),
+        ..
+    }) = place
+    {
+        properties.push(format!("file={}", property(file)));
+        properties.push(format!("line={line}"));
+    }
+    let title = format!("{cluster}: {}", worst.means());
+    properties.push(format!("title={}", property(&title)));
+    let mut lines: Vec<String> = Vec::new();
+    for change in changes.iter().take(MOST) {
+        let first = change.fields.first().map(field);
+        let first = first.map(|first| format!(", {first}")).unwrap_or_default();
+        lines.push(format!(
+            "{}: {}{first}",
+            change.impact.name(),
+            subject(change)
+        ));
+    }
+    if changes.len() > MOST {
+        lines.push(format!(
+            "and {}",
+            count(changes.len() - MOST, "more change")
+        ));
+    }
+    format!(
+        "::{level} {}::{}\n",
+        properties.join(","),
+        data(&lines.join("\n"))
+    )
+}

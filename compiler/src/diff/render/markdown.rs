@@ -1,0 +1,245 @@
+//! Differences as a comment on a pull request: a table on top, the details folded, and never longer than a comment may
+//! be.
+
+use std::collections::BTreeMap;
+
+use super::super::impact::Impact;
+use super::super::shown::{Change, ClusterFate, Diff, Diffs};
+use super::{cause, count, field, subject};
+use crate::diag::render::cell;
+
+/// The most characters of what is printed. A comment on GitHub may have 65,536, by the error that its API answers to longer ones: "Body is too long
+/// (maximum is 65536 characters)". GitLab takes a million.
+pub const LONGEST: usize = 65_536 - FOR_OTHERS;
+
+/// What is left to whoever puts the comment down: a mark to find it by, and findings above it.
+const FOR_OTHERS: usize = 1_536;
+
+/// What is kept free for the words that say what was left out.
+const RESERVE: usize = 2_000;
+
+pub(super) fn render(diffs: &Diffs) -> String {
+    let differ: Vec<&Diff> = diffs
+        .clusters
+        .iter()
+        .filter(|diff| !diff.is_empty())
+        .collect();
+    let Some(worst) = diffs.worst else {
+        return format!("### gpuc: nothing differs from {}\n", cell(&diffs.base));
+    };
+    let head = format!(
+        "### gpuc: {}\n\nCompared with {}.\n",
+        worst.means(),
+        cell(&format!("`{}`", diffs.base))
+    );
+    let share = (LONGEST - RESERVE - head.chars().count()) / differ.len().max(1);
+    let mut text = head;
+    let mut left_out = 0;
+    for diff in differ {
+        let section = cluster(diff, share.max(4_000));
+        if text.chars().count() + section.chars().count() + RESERVE / 2 > LONGEST {
+            left_out += 1;
+        } else {
+            text.push_str(&section);
+        }
+    }
+    if left_out > 0 {
+        text.push_str(&format!(
+            "\n{} had no room here: `gpuc diff --base {}` shows them all.\n",
+            count(left_out, "more cluster that differs"),
+            diffs.base.replace('`', "'")
+        ));
+    }
+    text
+}
+
+/// A cluster in so many characters: what is worst comes first, and what has no room is counted.
+fn cluster(diff: &Diff, room: usize) -> String {
+    let mut text = head(diff);
+    let changes: Vec<&Change> = diff.changes.iter().collect();
+    let upgrades: Vec<&Change> = diff.upgrades.iter().collect();
+    // Half for tables, the rest for what is folded.
+    table(&mut text, &changes, room / 2);
+    if !upgrades.is_empty() {
+        text.push_str("\nNot by an edit of the input, but because this moved:\n");
+        for because in &diff.upgraded {
+            text.push_str(&format!("- {}\n", cell(because)));
+        }
+        let room = room / 2 + room / 10;
+        table(&mut text, &upgrades, room);
+    }
+    rollout(&mut text, diff, room);
+    details(&mut text, &[changes, upgrades].concat(), room);
+    text
+}
+
+fn head(diff: &Diff) -> String {
+    let fate = match diff.fate {
+        ClusterFate::Added => " (new)",
+        ClusterFate::Removed => " (gone)",
+        ClusterFate::Kept => "",
+    };
+    let worst = diff.worst.map_or("nothing differs", Impact::means);
+    let mut text = format!("\n#### {}{fate}: {worst}\n", cell(&diff.cluster));
+    if !diff.gpus.is_empty() {
+        text.push_str("\n| GPUs | before | after |\n| --- | --- | --- |\n");
+        for cards in &diff.gpus {
+            let (before, after) = (cards.before.words(), cards.after.words());
+            text.push_str(&format!(
+                "| {} | {before} | {after} |\n",
+                cell(&cards.model)
+            ));
+        }
+    }
+    text
+}
+
+fn table(text: &mut String, changes: &[&Change], room: usize) {
+    if changes.is_empty() {
+        return;
+    }
+    text.push_str("\n| Impact | What | Why |\n| --- | --- | --- |\n");
+    let mut left_out: BTreeMap<Impact, usize> = BTreeMap::new();
+    for change in changes {
+        let row = row(change);
+        if left_out.is_empty() && text.chars().count() + row.chars().count() < room {
+            text.push_str(&row);
+        } else {
+            *left_out.entry(change.impact).or_default() += 1;
+        }
+    }
+    if !left_out.is_empty() {
+        let counts = left_out.iter();
+        let counts: Vec<String> = counts
+            .map(|(impact, number)| format!("{number} {}", impact.name()))
+            .collect();
+        text.push_str(&format!(
+            "\nand more, for which there is no room here: {}.\n",
+            counts.join(", ")
+        ));
+    }
+}
+
+/// The most edits and fields that a row names.
+const FEW: usize = 3;
+
+fn row(change: &Change) -> String {
+    let mut what = cell(&subject(change));
+    if let Some(nodes) = change.nodes {
+        what.push_str(&format!(", on {} nodes", nodes.words()));
+    }
+    for difference in change.fields.iter().take(1) {
+        what.push_str(&format!("<br>{}", cell(&field(difference))));
+    }
+    if change.fields.len() > 1 {
+        what.push_str(&format!(
+            " and {}",
+            count(change.fields.len() - 1, "more field")
+        ));
+    }
+    let causes = change
+        .causes
+        .iter()
+        .take(FEW)
+        .map(|made| cell(&cause(made)));
+    let mut why: Vec<String> = causes.collect();
+    if change.causes.len() > FEW {
+        why.push(format!(
+            "and {}",
+            count(change.causes.len() - FEW, "more edit")
+        ));
+    }
+    if let Some(because) = &change.because {
+        why.push(cell(because));
+    }
+    format!(
+        "| {} | {what} | {} |\n",
+        mark(change.impact),
+        why.join("<br>")
+    )
+}
+
+/// The impact, with a mark that is seen before it is read.
+fn mark(impact: Impact) -> String {
+    let mark = match impact {
+        _ if impact <= Impact::NodesRecreated => "🔴 ",
+        _ if impact.disrupts() => "🟠 ",
+        Impact::AccessChanged | Impact::ServiceRestarted => "🟡 ",
+        Impact::CapacityGained | Impact::QuotaRaised | Impact::Added => "🟢 ",
+        _ => "",
+    };
+    format!("{mark}{}", impact.name())
+}
+
+fn rollout(text: &mut String, diff: &Diff, room: usize) {
+    if diff.rollout.is_empty() {
+        return;
+    }
+    let mut steps = format!(
+        "\n<details><summary>{}, in this order</summary>\n\n",
+        count(diff.rollout.len(), "step")
+    );
+    for (number, step) in diff.rollout.iter().enumerate() {
+        steps.push_str(&format!("{}. {}\n", number + 1, cell(&step.what)));
+        if !step.commands.is_empty() {
+            let commands = step.commands.join("\n   ");
+            // A fence that no command can end.
+            let fence = "`".repeat(3.max(longest_run(&commands) + 1));
+            steps.push_str(&format!("   {fence}sh\n   {commands}\n   {fence}\n"));
+        }
+    }
+    steps.push_str("\n</details>\n");
+    if text.chars().count() + steps.chars().count() < room * 3 / 4 {
+        text.push_str(&steps);
+    } else {
+        text.push_str("\nThis takes steps in an order: `gpuc diff --plan` prints them.\n");
+    }
+}
+
+fn longest_run(text: &str) -> usize {
+    let runs = text.split(|c| c != '`').map(str::len);
+    runs.max().unwrap_or_default()
+}
+
+fn details(text: &mut String, changes: &[&Change], room: usize) {
+    let mut folded = String::new();
+    let mut left_out = 0;
+    for change in changes
+        .iter()
+        .filter(|change| change.fields.len() > 1 || change.names.len() > 1)
+    {
+        let mut detail = format!(
+            "\n**{}** {}\n",
+            change.impact.name(),
+            cell(&subject(change))
+        );
+        if change.names.len() > 1 {
+            let names: Vec<String> = change.names.iter().map(|name| cell(name)).collect();
+            detail.push_str(&format!("\n{}\n", names.join(", ")));
+        }
+        if !change.fields.is_empty() {
+            detail.push('\n');
+        }
+        for difference in &change.fields {
+            detail.push_str(&format!("- {}\n", cell(&field(difference))));
+        }
+        let full = text.chars().count() + folded.chars().count() + detail.chars().count() + 200;
+        if left_out == 0 && full < room {
+            folded.push_str(&detail);
+        } else {
+            left_out += 1;
+        }
+    }
+    if folded.is_empty() && left_out == 0 {
+        return;
+    }
+    text.push_str("\n<details><summary>Every field</summary>\n");
+    text.push_str(&folded);
+    if left_out > 0 {
+        text.push_str(&format!(
+            "\n{} had no room here.\n",
+            count(left_out, "more change")
+        ));
+    }
+    text.push_str("\n</details>\n");
+}

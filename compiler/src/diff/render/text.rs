@@ -1,0 +1,215 @@
+//! Differences for people at a terminal: the impact in a column of its own, so that it can be read without colour.
+
+use std::fmt::Write;
+
+use super::super::impact::Impact;
+use super::super::shown::{Change, ClusterFate, Diff, Diffs};
+use super::{cause, count, field, subject};
+use crate::diag::render::visible;
+
+/// How many fields of a change are printed unless all are asked for.
+const FEW: usize = 5;
+
+/// The column that the words of a change begin in.
+const INDENT: usize = 23;
+
+pub(super) fn render(diffs: &Diffs, all: bool) -> String {
+    let mut text = String::new();
+    let differ: Vec<&Diff> = diffs
+        .clusters
+        .iter()
+        .filter(|diff| !diff.is_empty())
+        .collect();
+    for diff in &differ {
+        cluster(&mut text, diff, &diffs.base, all);
+        text.push('\n');
+    }
+    let same = diffs.clusters.len() - differ.len();
+    if same > 0 {
+        put(
+            &mut text,
+            format_args!(
+                "{} as in {}\n",
+                count(same, "cluster"),
+                visible(&diffs.base)
+            ),
+        );
+    }
+    text
+}
+
+fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
+    let fate = match diff.fate {
+        ClusterFate::Added => "a new cluster".to_owned(),
+        ClusterFate::Removed => format!("gone since {}", visible(base)),
+        ClusterFate::Kept => format!("since {}", visible(base)),
+    };
+    let worst = diff.worst.map_or("nothing differs", Impact::means);
+    put(
+        text,
+        format_args!(
+            "\x1b[1m{}\x1b[0m, {fate}: {worst}\n",
+            visible(&diff.cluster)
+        ),
+    );
+    for cards in &diff.gpus {
+        let (before, after) = (cards.before.words(), cards.after.words());
+        put(
+            text,
+            format_args!("  GPUs: {} {before} → {after}\n", visible(&cards.model)),
+        );
+    }
+    if !diff.changes.is_empty() {
+        text.push('\n');
+    }
+    for change in &diff.changes {
+        one(text, change, all);
+    }
+    if !diff.upgrades.is_empty() {
+        text.push_str("\n  Not by an edit of the input, but because this moved:\n");
+        for because in &diff.upgraded {
+            put(text, format_args!("    {}\n", visible(because)));
+        }
+        text.push('\n');
+        for change in &diff.upgrades {
+            one(text, change, all);
+        }
+    }
+    let lines: usize = diff.files.iter().map(|file| lines_of(file)).sum();
+    let files = count(diff.files.len(), "file");
+    put(
+        text,
+        format_args!(
+            "\n  {files} and {} of the tree differ\n",
+            count(lines, "line")
+        ),
+    );
+    if !diff.rollout.is_empty() {
+        let steps = count(diff.rollout.len(), "step");
+        put(
+            text,
+            format_args!("  This takes {steps}, one after the other: gpuc diff --plan\n"),
+        );
+    }
+}
+
+fn lines_of(file: &super::super::shown::FileChange) -> usize {
+    let hunks = file.hunks.iter();
+    hunks
+        .map(|hunk| hunk.added.len().max(hunk.removed.len()))
+        .sum()
+}
+
+fn one(text: &mut String, change: &Change, all: bool) {
+    let name = change.impact.name();
+    let color = color(change.impact);
+    let nodes = change.nodes.map(|nodes| {
+        format!(
+            ", on {} node{}",
+            nodes.words(),
+            if nodes.max == 1 { "" } else { "s" }
+        )
+    });
+    let subject = subject(change) + &nodes.unwrap_or_default();
+    put(
+        text,
+        format_args!(
+            "  \x1b[{color}m{name:<width$}\x1b[0m {subject}\n",
+            width = INDENT - 3
+        ),
+    );
+    let mut line = |words: &str| put(text, format_args!("{:INDENT$}{words}\n", ""));
+    if change.names.len() > 1 {
+        let shown = if all {
+            change.names.len()
+        } else {
+            change.names.len().min(FEW)
+        };
+        let names: Vec<String> = change.names[..shown]
+            .iter()
+            .map(|name| visible(name))
+            .collect();
+        let rest = change.names.len() - shown;
+        let more = if rest > 0 {
+            format!(" and {rest} more")
+        } else {
+            String::new()
+        };
+        line(&format!("{}{more}", names.join(", ")));
+    }
+    let shown = if all {
+        change.fields.len()
+    } else {
+        change.fields.len().min(FEW)
+    };
+    for difference in &change.fields[..shown] {
+        line(&field(difference));
+    }
+    if change.fields.len() > shown {
+        line(&format!(
+            "and {}: --all shows them",
+            count(change.fields.len() - shown, "more field")
+        ));
+    }
+    if let Some(because) = &change.because {
+        line(&format!("\x1b[2m{}\x1b[0m", visible(because)));
+    }
+    let shown = if all {
+        change.causes.len()
+    } else {
+        change.causes.len().min(FEW)
+    };
+    for made in &change.causes[..shown] {
+        line(&format!("\x1b[2mby {}\x1b[0m", cause(made)));
+    }
+    if change.causes.len() > shown {
+        line(&format!(
+            "\x1b[2mand {}\x1b[0m",
+            count(change.causes.len() - shown, "other edit")
+        ));
+    }
+}
+
+/// Red for what disrupts, yellow for what changes what people may do, green for more of something.
+fn color(impact: Impact) -> &'static str {
+    match impact {
+        _ if impact.disrupts() => "31",
+        Impact::AccessChanged | Impact::ServiceRestarted => "33",
+        Impact::CapacityGained | Impact::QuotaRaised | Impact::Added => "32",
+        _ => "2",
+    }
+}
+
+/// The steps of the rollout of each cluster.
+pub(super) fn plan(diffs: &Diffs) -> String {
+    let mut text = String::new();
+    for diff in &diffs.clusters {
+        let name = visible(&diff.cluster);
+        if diff.is_empty() {
+            continue;
+        }
+        if diff.rollout.is_empty() {
+            put(
+                &mut text,
+                format_args!("{name}: no order to keep: apply the scripts, then let it sync\n"),
+            );
+            continue;
+        }
+        put(&mut text, format_args!("\x1b[1m{name}\x1b[0m\n"));
+        for (number, step) in diff.rollout.iter().enumerate() {
+            put(
+                &mut text,
+                format_args!("\n  {}. {}\n", number + 1, visible(&step.what)),
+            );
+            for command in &step.commands {
+                put(&mut text, format_args!("     {}\n", visible(command)));
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn put(text: &mut String, line: std::fmt::Arguments<'_>) {
+    text.write_fmt(line).expect("a String takes everything");
+}

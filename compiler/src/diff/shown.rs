@@ -1,0 +1,207 @@
+//! A difference as it is shown: plain data, the same for every format.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::impact::Impact;
+
+/// What differs in all clusters of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Diffs {
+    /// The version of this format.
+    pub version: u32,
+    /// What the clusters are compared with: a revision of git or a folder.
+    pub base: String,
+    /// The worst that happens anywhere; nothing where nothing differs.
+    pub worst: Option<Impact>,
+    /// The clusters that differ, and those that do not, by name.
+    pub clusters: Vec<Diff>,
+}
+
+/// What differs in one cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Diff {
+    /// The cluster.
+    pub cluster: String,
+    /// Whether it is new, gone, or there on both sides.
+    pub fate: ClusterFate,
+    /// The worst that happens to it; nothing where nothing differs.
+    pub worst: Option<Impact>,
+    /// What the user's edits change, worst first.
+    pub changes: Vec<Change>,
+    /// What changes because gpuc, a chart or an image moved since the base was built, worst first.
+    pub upgrades: Vec<Change>,
+    /// Why there are upgrades, a sentence each: `gpuc 0.1.0 → 0.2.0`.
+    pub upgraded: Vec<String>,
+    /// The cards of each model, where their number changes.
+    pub gpus: Vec<Cards>,
+    /// The generated files that differ, with their lines.
+    pub files: Vec<FileChange>,
+    /// What to do in which order, where one run of the scripts and one sync are not enough.
+    pub rollout: Vec<Step>,
+}
+
+/// Whether a cluster is on both sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ClusterFate {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It is on both sides.
+    #[default]
+    Kept,
+}
+
+/// One line of what changes.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// Its number in the cluster, from 1, by which files name it.
+    pub id: usize,
+    /// What it does to what runs.
+    pub impact: Impact,
+    /// What kind of thing changes: `pool`, `Deployment`, `Helm release`.
+    pub kind: String,
+    /// What changes: several where the same happens to each.
+    pub names: Vec<String>,
+    /// Whether they come, go or stay.
+    pub fate: ClusterFate,
+    /// Why it has this impact, in words.
+    pub because: Option<String>,
+    /// Where that stands.
+    pub source: Option<String>,
+    /// The nodes it happens on, at the fewest and at the most.
+    pub nodes: Option<Range>,
+    /// What is different, worst first.
+    pub fields: Vec<FieldChange>,
+    /// The edits of the input that make it.
+    pub causes: Vec<Cause>,
+    /// The generated files that say it.
+    pub files: Vec<String>,
+}
+
+/// A field of what changes.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldChange {
+    /// Whose, where several change and not in the same way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Which field.
+    pub path: String,
+    /// The value before; absent where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Json>,
+    /// The value after; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Json>,
+    /// What this field alone does.
+    pub impact: Impact,
+    /// Why, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// Where that stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// An edit of the input.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// The key: `nodePools[train].nodes.max`.
+    pub path: String,
+    /// The file, the base's where the key is gone; nothing for what nobody wrote.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// The column, from 1, in characters.
+    pub column: Option<usize>,
+    /// Whether the place is in the base, because the key is gone.
+    pub in_base: bool,
+}
+
+/// A number at the fewest and at the most nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Range {
+    /// At the fewest.
+    pub min: u64,
+    /// At the most.
+    pub max: u64,
+}
+
+/// How many cards of a model there are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cards {
+    /// The model.
+    pub model: String,
+    /// How many there were.
+    pub before: Range,
+    /// How many there will be.
+    pub after: Range,
+}
+
+/// A generated file that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileChange {
+    /// Its path in the cluster's folder.
+    pub path: String,
+    /// Whether it is new, gone or there on both sides.
+    pub fate: ClusterFate,
+    /// The changes that account for it, by number.
+    pub changes: Vec<usize>,
+    /// Whether it can be run afterwards, where that changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executable: Option<bool>,
+    /// The lines that differ.
+    pub hunks: Vec<Hunk>,
+}
+
+/// Lines that stand for others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hunk {
+    /// How many lines of the file before stand in front of it.
+    pub after_line: usize,
+    /// The lines that leave, each with its line break.
+    pub removed: Vec<String>,
+    /// The lines that come, each with its line break.
+    pub added: Vec<String>,
+}
+
+/// Something to do, and to see done before the next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// What to do, in a sentence.
+    pub what: String,
+    /// The commands, if it is done by some.
+    pub commands: Vec<String>,
+    /// The changes that it is about, by number.
+    pub changes: Vec<usize>,
+}
+
+impl Diff {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.upgrades.is_empty() && self.files.is_empty()
+    }
+}
+
+impl Range {
+    /// The numbers in words: `8` or `8-64`.
+    pub fn words(self) -> String {
+        if self.min == self.max {
+            self.min.to_string()
+        } else {
+            format!("{}-{}", self.min, self.max)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What moves because gpuc, a chart or an image moved: the tree that was committed, held against what this gpuc makes of
+//! the same input.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::deltas::deltas;
+use super::files::Contents;
+use super::judge::Setting;
+use super::leaves::leaves;
+use super::lines::lines;
+use super::parts::{Key, Parts};
+use super::shown::Change;
+use crate::compile::Compilation;
+use crate::diag::Report;
+use crate::lock::{LOCK_FILE, Lock};
+use crate::node::Node;
+use crate::plan::Identity;
+use crate::source::Sources;
+use crate::yaml;
+
+/// A tree as it was committed.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// Its lock.
+    pub lock: Lock,
+    /// The lock's text.
+    pub lock_text: String,
+    /// Its files, as far as they are known, by path.
+    pub files: BTreeMap<String, String>,
+}
+
+/// What an upgrade changes, and what moved.
+#[derive(Default)]
+pub(super) struct Upgrade {
+    pub(super) changes: Vec<Change>,
+    pub(super) because: Vec<String>,
+}
+
+impl Committed {
+    /// Its files with its lock.
+    pub(super) fn contents(&self) -> Contents<'_> {
+        let runs = |path: &str| self.lock.executable.contains(path);
+        let files = self.files.iter();
+        let files = files.map(|(path, text)| (path.as_str(), (text.as_str(), runs(path))));
+        files
+            .chain([(LOCK_FILE, (self.lock_text.as_str(), false))])
+            .collect()
+    }
+}
+
+/// What this gpuc makes otherwise of the input that the committed tree was made of.
+pub(super) fn upgrade(committed: &Committed, before: &Compilation, first: usize) -> Upgrade {
+    let (Some((tree, lock)), Some(plan)) = (&before.output, &before.plan) else {
+        return Upgrade::default();
+    };
+    if committed.lock.files == lock.files && committed.lock.executable == lock.executable {
+        return Upgrade::default();
+    }
+    let was = of_files(&committed.contents(), &committed.lock);
+    let texts = tree
+        .files()
+        .map(|(path, file)| (path, (file.contents.as_str(), file.executable)));
+    let mut is = of_files(&texts.collect(), lock);
+    is.summary = plan.summary.clone();
+    let mut was = was;
+    was.summary = plan.summary.clone();
+    let setting = Setting {
+        before: &was,
+        after: &is,
+        prunes: super::prunes(before),
+    };
+    let found = deltas(&was, &is);
+    let causes = vec![Vec::new(); found.len()];
+    let because = moved(&committed.lock, lock);
+    Upgrade {
+        changes: lines(&setting, &found, &causes, &[], first),
+        because,
+    }
+}
+
+/// What moved, a sentence each.
+fn moved(was: &Lock, is: &Lock) -> Vec<String> {
+    let mut moved = Vec::new();
+    if was.gpuc != is.gpuc {
+        moved.push(format!("gpuc {} → {}", was.gpuc, is.gpuc));
+    }
+    for (release, pin) in &is.pins.charts {
+        let old = was.pins.charts.get(release);
+        if let Some(old) = old.filter(|old| *old != pin) {
+            moved.push(format!(
+                "chart {} of {release} {} → {}",
+                pin.chart, old.version, pin.version
+            ));
+        }
+    }
+    let gone = was.pins.images.difference(&is.pins.images);
+    for old in gone {
+        let name = |image: &str| image.rsplit_once(':').map(|(name, _)| name.to_owned());
+        let new = is
+            .pins
+            .images
+            .difference(&was.pins.images)
+            .find(|new| name(new) == name(old));
+        if let Some(new) = new {
+            moved.push(format!("image {old} → {new}"));
+        }
+    }
+    for (pool, machine) in &is.pins.machines {
+        let old = was.pins.machines.get(pool);
+        if let Some(old) = old.filter(|old| *old != machine) {
+            moved.push(format!("machine of {pool} {old} → {machine}"));
+        }
+    }
+    if was.input != is.input {
+        moved.push("the committed tree was not built from the base's input: somebody changed one without the other".to_owned());
+    }
+    if moved.is_empty() {
+        moved.push("gpuc writes something else than the version that built the base, though both are called the same".to_owned());
+    }
+    moved
+}
+
+/// The parts of a tree of which only the files are known.
+fn of_files(files: &Contents<'_>, lock: &Lock) -> Parts {
+    let mut parts = Parts::default();
+    for (path, (text, _)) in files {
+        if !path.ends_with(".yaml") {
+            continue;
+        }
+        let Some(root) = read(path, text) else {
+            continue;
+        };
+        let Some(key) = key(path, &root, lock) else {
+            continue;
+        };
+        let is_release = matches!(key, Key::Release(_));
+        let part = parts.parts.entry(key).or_default();
+        part.files.insert((*path).to_owned());
+        part.component = path.split('/').nth(1).unwrap_or_default().to_owned();
+        if is_release {
+            let values = leaves(&root).into_iter();
+            part.leaves
+                .extend(values.map(|(path, leaf)| (format!("values.{path}"), leaf)));
+        } else {
+            part.leaves = leaves(&root);
+        }
+    }
+    for (release, pin) in &lock.pins.charts {
+        let part = parts
+            .parts
+            .entry(Key::Release(release.clone()))
+            .or_default();
+        part.chart = crate::chart::of(&pin.chart);
+        let version = super::leaves::Leaf {
+            value: Json::from(pin.version.clone()),
+            inputs: Vec::new(),
+        };
+        part.leaves.insert("chart version".to_owned(), version);
+    }
+    parts.files(lock);
+    parts
+}
+
+fn read(path: &str, text: &str) -> Option<Node> {
+    let mut sources = Sources::default();
+    let id = sources.add(path, text);
+    let documents = yaml::parse(&sources, id, &mut Report::default());
+    Some(documents.into_iter().next()?.root)
+}
+
+/// Which part a file says something of; nothing for files of which only the text counts.
+fn key(path: &str, root: &Node, lock: &Lock) -> Option<Key> {
+    let folders: Vec<&str> = path.split('/').collect();
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    if let ["helm", release, "values.yaml"] = folders.as_slice() {
+        let known = lock.pins.charts.contains_key(*release);
+        return known.then(|| Key::Release((*release).to_owned()));
+    }
+    let api_version = text(root, "apiVersion")?;
+    let metadata = root.get("metadata")?;
+    let identity = Identity {
+        kind: text(root, "kind")?,
+        namespace: text(metadata, "namespace"),
+        name: text(metadata, "name")?,
+        api_version,
+    };
+    match folders.as_slice() {
+        ["manifests", ..] => Some(Key::object(&identity)),
+        ["flux" | "argocd", ..] => Some(Key::Sync(identity.kind, identity.name)),
+        _ => None,
+    }
+}

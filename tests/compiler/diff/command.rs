@@ -1,0 +1,258 @@
+//! The command: bases in git and in folders, formats, exit codes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::support::repository;
+
+/// A repository with an example in it that is built and committed.
+fn committed() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let example = repository().join("examples/eks-teams/gpu-cluster.yaml");
+    fs::copy(example, folder.path().join("gpu-cluster.yaml")).unwrap();
+    git(folder.path(), &["init", "-q"]);
+    assert!(gpuc(folder.path(), &["build", "-q"]).status.success());
+    commit(folder.path());
+    folder
+}
+
+fn commit(folder: &Path) {
+    git(folder, &["add", "-A"]);
+    git(
+        folder,
+        &[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.com",
+            "commit",
+            "-qm",
+            "a",
+        ],
+    );
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let status = Command::new("git")
+        .current_dir(folder)
+        .args(arguments)
+        .status();
+    assert!(status.unwrap().success());
+}
+
+fn gpuc(folder: &Path, arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_gpuc");
+    Command::new(program)
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn edit(folder: &Path, from: &str, to: &str) {
+    let path = folder.join("gpu-cluster.yaml");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from));
+    fs::write(path, text.replacen(from, to, 1)).unwrap();
+}
+
+#[test]
+fn what_is_not_committed_is_compared_with_what_is() {
+    let folder = committed();
+    let same = gpuc(folder.path(), &["diff"]);
+    assert!(same.status.success());
+    assert!(
+        said(&same).starts_with("1 cluster as in HEAD ("),
+        "{}",
+        said(&same)
+    );
+    edit(
+        folder.path(),
+        "nodes: {min: 2, max: 4}",
+        "nodes: {min: 2, max: 8}",
+    );
+    let differs = gpuc(folder.path(), &["diff"]);
+    assert!(differs.status.success());
+    for words in [
+        "capacity-gained      pool train",
+        "nodes 2-4 → 2-8",
+        "by gpu-cluster.yaml:25:26 nodePools[train].nodes.max",
+        "GPUs: h100-sxm5-80gb 16-32 → 16-64",
+    ] {
+        assert!(
+            said(&differs).contains(words),
+            "{words}: {}",
+            said(&differs)
+        );
+    }
+    assert!(
+        !said(&differs).contains('\u{1b}'),
+        "no colour off a terminal"
+    );
+}
+
+#[test]
+fn a_gate_closes_at_what_is_this_bad_or_worse() {
+    let folder = committed();
+    edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.2xlarge");
+    let code = |arguments: &[&str]| gpuc(folder.path(), arguments).status.code();
+    assert_eq!(code(&["diff"]), Some(0));
+    assert_eq!(code(&["diff", "--fail-on", "nodes-recreated"]), Some(1));
+    assert_eq!(code(&["diff", "--fail-on", "deleted"]), Some(0));
+    let wrong = gpuc(folder.path(), &["diff", "--fail-on", "replace"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("did you mean `replaced`?"));
+}
+
+#[test]
+fn a_folder_is_a_base_as_well() {
+    let folder = committed();
+    let copy = TempDir::new().unwrap();
+    fs::copy(
+        folder.path().join("gpu-cluster.yaml"),
+        copy.path().join("gpu-cluster.yaml"),
+    )
+    .unwrap();
+    edit(
+        folder.path(),
+        "nodes: {min: 2, max: 4}",
+        "nodes: {min: 1, max: 4}",
+    );
+    let base = copy.path().to_str().unwrap();
+    let differs = gpuc(folder.path(), &["diff", "--base", base]);
+    assert!(
+        said(&differs).contains("capacity-lost"),
+        "{}",
+        said(&differs)
+    );
+}
+
+#[test]
+fn clusters_come_and_go() {
+    let folder = committed();
+    let text = fs::read_to_string(folder.path().join("gpu-cluster.yaml")).unwrap();
+    fs::write(
+        folder.path().join("more.gpu-cluster.yaml"),
+        text.replace("name: eks-teams", "name: more"),
+    )
+    .unwrap();
+    let came = gpuc(folder.path(), &["diff", "."]);
+    assert!(
+        said(&came).contains("more, a new cluster"),
+        "{}",
+        said(&came)
+    );
+    commit(folder.path());
+    fs::remove_file(folder.path().join("more.gpu-cluster.yaml")).unwrap();
+    let went = gpuc(folder.path(), &["diff", "."]);
+    assert!(
+        said(&went).contains("more, gone since HEAD"),
+        "{}",
+        said(&went)
+    );
+    let named = gpuc(folder.path(), &["diff", "more.gpu-cluster.yaml"]);
+    assert!(
+        said(&named).contains("more, gone since HEAD"),
+        "{}",
+        said(&named)
+    );
+}
+
+#[test]
+fn it_works_from_any_folder_of_the_repository() {
+    let folder = committed();
+    let below = folder.path().join("below");
+    fs::create_dir(&below).unwrap();
+    edit(
+        folder.path(),
+        "nodes: {min: 2, max: 4}",
+        "nodes: {min: 2, max: 8}",
+    );
+    let differs = gpuc(
+        &below,
+        &["diff", "../gpu-cluster.yaml", "-o", "../clusters"],
+    );
+    assert!(
+        said(&differs).contains("capacity-gained"),
+        "{}",
+        said(&differs)
+    );
+    let whole = folder.path().join("gpu-cluster.yaml");
+    let elsewhere = gpuc(Path::new("/"), &["diff", whole.to_str().unwrap()]);
+    assert!(
+        said(&elsewhere).contains("capacity-gained"),
+        "{}",
+        said(&elsewhere)
+    );
+}
+
+#[test]
+fn a_base_that_is_not_there_is_explained() {
+    let folder = committed();
+    let wrong = gpuc(folder.path(), &["diff", "--base", "origin/main"]);
+    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert_eq!(wrong.status.code(), Some(3));
+    assert!(
+        said.contains("`origin/main` is neither a folder nor a commit")
+            && said.contains("help: fetch"),
+        "{said}"
+    );
+    let dash = gpuc(folder.path(), &["diff", "--base=--output=x"]);
+    assert_eq!(dash.status.code(), Some(3));
+    assert!(!folder.path().join("x").exists());
+    let nowhere = TempDir::new().unwrap();
+    fs::copy(
+        folder.path().join("gpu-cluster.yaml"),
+        nowhere.path().join("gpu-cluster.yaml"),
+    )
+    .unwrap();
+    let wrong = gpuc(nowhere.path(), &["diff"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("is in no git repository"));
+}
+
+#[test]
+fn a_base_with_errors_is_shown_with_its_place() {
+    let folder = committed();
+    edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.xlarg");
+    commit(folder.path());
+    edit(folder.path(), "machine: g6e.xlarg ", "machine: g6e.xlarge ");
+    let wrong = gpuc(folder.path(), &["diff"]);
+    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        said.contains("HEAD:gpu-cluster.yaml:43:14") && said.contains("the base HEAD ("),
+        "{said}"
+    );
+}
+
+#[test]
+fn annotations_stand_at_the_changed_lines() {
+    let folder = committed();
+    edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.2xlarge");
+    let github = said(&gpuc(folder.path(), &["diff", "--format", "github"]));
+    assert!(
+        github.starts_with("::warning file=gpu-cluster.yaml,line=43,title=eks-teams%3A "),
+        "{github}"
+    );
+}
+
+#[test]
+fn steps_are_printed_with_their_commands() {
+    let folder = committed();
+    edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.2xlarge");
+    let plan = said(&gpuc(folder.path(), &["diff", "--plan"]));
+    let at = |words: &str| {
+        plan.find(words)
+            .unwrap_or_else(|| panic!("{words}: {plan}"))
+    };
+    assert!(at("add a pool beside it") < at("cloud/apply.sh\n"));
+    assert!(at("cloud/apply.sh\n") < at("kubectl drain"));
+    assert!(at("kubectl drain") < at("eksctl delete nodegroup --cluster=eks-teams --name=spot"));
+}

@@ -1,0 +1,81 @@
+//! `gpuc diff`: what a change is said to do, that nothing is left out, and that it is the right edit that is blamed.
+
+mod command;
+mod properties;
+mod table;
+mod upgrades;
+
+use gpuc::compile::{Compilation, Options, compile};
+use gpuc::diag::{Levels, Report};
+use gpuc::diff::{Diff, Diffs, Pair, VERSION, diff};
+use gpuc::load::{self, Files, Loaded};
+use gpuc::resolve::Choices;
+use gpuc::source::Sources;
+
+/// Two states of one cluster.
+pub(crate) struct Sides {
+    sources: Sources,
+    before: Compilation,
+    after: Compilation,
+}
+
+const BEFORE: &str = "base/gpu-cluster.yaml";
+const AFTER: &str = "gpu-cluster.yaml";
+
+/// Compiles both; the findings where one has errors.
+pub(crate) fn sides(before: &str, after: &str) -> Result<Sides, String> {
+    let world: Files = [(BEFORE, before), (AFTER, after)].into_iter().collect();
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let loaded = load::load_all(&world, &[BEFORE, AFTER], &mut sources, &mut report);
+    let [before, after]: [Loaded; 2] = loaded
+        .try_into()
+        .map_err(|_| "not two documents".to_owned())?;
+    let one = |loaded: Loaded| {
+        let compilation = compile(loaded, &options());
+        match compilation.plan {
+            Some(_) => Ok(compilation),
+            None => Err(text(&sources, &compilation)),
+        }
+    };
+    let (before, after) = (one(before)?, one(after)?);
+    Ok(Sides {
+        sources,
+        before,
+        after,
+    })
+}
+
+fn text(sources: &Sources, compilation: &Compilation) -> String {
+    use gpuc::diag::render::{Format, Options, render};
+    let findings = compilation.report.diagnostics();
+    render(Format::Text, sources, findings, Options::default())
+}
+
+fn options() -> Options<'static> {
+    Options {
+        levels: Levels::default(),
+        choices: &|_| Choices::default(),
+    }
+}
+
+/// What differs between two texts.
+pub(crate) fn of_texts(before: &str, after: &str) -> Diff {
+    let sides = sides(before, after).unwrap_or_else(|findings| panic!("{findings}"));
+    let pair = Pair {
+        before: Some(&sides.before),
+        after: Some(&sides.after),
+        committed: None,
+    };
+    let options = options();
+    diff(pair, &options, &sides.sources).unwrap()
+}
+
+/// One cluster's differences as those of a run.
+pub(crate) fn run(diff: Diff) -> Diffs {
+    Diffs {
+        version: VERSION,
+        base: "HEAD".to_owned(),
+        worst: diff.worst,
+        clusters: vec![diff],
+    }
+}

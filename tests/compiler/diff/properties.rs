@@ -1,0 +1,207 @@
+//! Nothing differs from itself, nothing is left out, and one tree can be made of the other.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use gpuc::compile::{Compilation, Options};
+use gpuc::diag::Levels;
+use gpuc::diff::render::{Format, LONGEST, render, schema};
+use gpuc::diff::{ClusterFate, Diff, FileChange, Pair, apply, diff, is_known};
+use gpuc::lock::LOCK_FILE;
+use gpuc::plan::Delivery;
+use gpuc::resolve::Choices;
+use gpuc::source::Sources;
+
+use super::{of_texts, run};
+use crate::corpus::cases;
+use crate::support::repository;
+
+fn compared(before: Option<&Compilation>, after: Option<&Compilation>) -> Diff {
+    let options = Options {
+        levels: Levels::default(),
+        choices: &|_| Choices::default(),
+    };
+    let pair = Pair {
+        before,
+        after,
+        committed: None,
+    };
+    diff(pair, &options, &Sources::default()).unwrap()
+}
+
+fn files(compilation: &Compilation) -> BTreeMap<String, (String, bool)> {
+    let (tree, lock) = compilation.output.as_ref().unwrap();
+    let files = tree.files();
+    let files =
+        files.map(|(path, file)| (path.to_owned(), (file.contents.clone(), file.executable)));
+    let lock = (LOCK_FILE.to_owned(), (lock.to_json(), false));
+    files.chain([lock]).collect()
+}
+
+#[test]
+fn nothing_differs_from_itself() {
+    for case in cases() {
+        let one = case.compilation();
+        let found = compared(Some(one), Some(one));
+        assert!(found.is_empty() && found.worst.is_none(), "{}", case.name);
+    }
+}
+
+/// Any two clusters will do: more differs than in any pull request.
+#[test]
+fn one_tree_becomes_the_other_and_every_line_is_accounted_for() {
+    let cases: Vec<_> = cases()
+        .iter()
+        .filter(|case| !case.name.starts_with("GPUC"))
+        .collect();
+    for pair in cases.windows(2) {
+        let (one, other) = (pair[0].compilation(), pair[1].compilation());
+        for (before, after) in [
+            (Some(one), Some(other)),
+            (None, Some(other)),
+            (Some(one), None),
+        ] {
+            let found = compared(before, after);
+            let name = format!("{} to {}", pair[0].name, pair[1].name);
+            let nothing = || BTreeMap::new();
+            let mut made = before.map_or_else(nothing, files);
+            for file in &found.files {
+                assert!(
+                    !file.changes.is_empty(),
+                    "{name}: nothing accounts for {}",
+                    file.path
+                );
+                put(&mut made, file);
+            }
+            assert!(
+                made == after.map_or_else(nothing, files),
+                "{name}: another tree"
+            );
+        }
+    }
+}
+
+fn put(files: &mut BTreeMap<String, (String, bool)>, change: &FileChange) {
+    if change.fate == ClusterFate::Removed {
+        files.remove(&change.path);
+        return;
+    }
+    let file = files.entry(change.path.clone()).or_default();
+    file.0 = apply(&file.0, &change.hunks).unwrap();
+    file.1 = change.executable.unwrap_or(file.1);
+}
+
+#[test]
+fn of_every_kind_it_is_known_what_becomes_of_it() {
+    let mut unknown = Vec::new();
+    for case in cases() {
+        for object in &case.plan().objects {
+            let identity = &object.identity;
+            let group = identity
+                .api_version
+                .split_once('/')
+                .map_or("", |(group, _)| group);
+            if !is_known(group, &identity.kind) {
+                unknown.push(format!("{group} {} in {}", identity.kind, case.name));
+            }
+        }
+        assert!(matches!(
+            case.plan().delivery,
+            Delivery::Script | Delivery::Gitops { .. }
+        ));
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+#[test]
+fn json_is_as_its_schema_says() {
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let text =
+        fs::read_to_string(repository().join("examples/eks-teams/gpu-cluster.yaml")).unwrap();
+    let found = run(of_texts(
+        &text,
+        &text
+            .replace("max: 4}", "max: 8}")
+            .replace("replicas: 4", "replicas: 8"),
+    ));
+    let json: serde_json::Value = serde_json::from_str(&render(&found, Format::Json)).unwrap();
+    assert!(json["clusters"][0]["changes"].as_array().unwrap().len() > 3);
+    let errors: Vec<_> = validator
+        .iter_errors(&json)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// A cluster of so many pools, each with so many nodes at most.
+fn many(pools: usize, most: usize) -> String {
+    let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: many}\nkubernetes: {version: \
+                    \"1.34\"}\ncloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {existing: {name: a}}}}\n\
+                    stack: {driver: preinstalled, devicePlugin: cloud}\nnodePools:\n"
+        .to_owned();
+    for pool in 0..pools {
+        let most = most + pool % 7;
+        text += &format!(
+            "  - {{name: p{pool}, machine: g2-standard-8, nodes: {{min: 0, max: {most}}}}}\n"
+        );
+    }
+    text
+}
+
+#[test]
+fn a_comment_is_never_too_long() {
+    for pools in [1, 60, 3000] {
+        let found = run(of_texts(&many(pools, 2), &many(pools, 20)));
+        assert_eq!(
+            found.clusters[0]
+                .changes
+                .iter()
+                .filter(|it| it.kind == "pool")
+                .map(|it| it.names.len())
+                .sum::<usize>(),
+            pools
+        );
+        let comment = render(&found, Format::Markdown);
+        let length = comment.chars().count();
+        assert!(length <= LONGEST, "{length} characters for {pools} pools");
+        assert!(comment.contains("capacity-gained"));
+    }
+}
+
+#[test]
+fn names_do_no_harm_in_any_format() {
+    let text =
+        fs::read_to_string(repository().join("examples/gke-service/gpu-cluster.yaml")).unwrap();
+    let hostile = "</details><script>|`::error::%0A```";
+    let after = text.replace(
+        "podPatch: {",
+        &format!("podPatch: {{hostname: \"{hostile}\", "),
+    );
+    let found = run(of_texts(&text, &after));
+    for format in [
+        Format::Text {
+            all: true,
+            plan: false,
+        },
+        Format::Markdown,
+        Format::Github,
+    ] {
+        let said = render(&found, format);
+        match format {
+            Format::Markdown => {
+                assert!(!said.contains("<script>"), "{said}");
+                assert_eq!(
+                    said.matches("<details>").count(),
+                    said.matches("</details>").count(),
+                    "{said}"
+                );
+            }
+            Format::Github => {
+                let lines = said.lines();
+                assert!(lines.clone().all(|line| line.starts_with("::notice ") || line.starts_with("::warning ")), "{said}");
+            }
+            _ => {}
+        }
+    }
+}

