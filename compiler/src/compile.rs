@@ -13,7 +13,7 @@ use crate::emit::emit;
 use crate::expand;
 use crate::load::Loaded;
 use crate::lock::{self, ChartPin, Lock, Pins};
-use crate::lower::{images::images, lower};
+use crate::lower::{images::images, lower, refine};
 use crate::model::{Cluster, MachineType};
 use crate::plan::{Identity, Plan, Release, Summary};
 use crate::resolve::{Choices, resolve};
@@ -89,7 +89,8 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
         let lock = Lock::of(&tree, input_digest(&cluster), pins(&checked, &audited));
         compilation.output = Some((tree, lock));
         compilation.summary = Some(audited.summary.clone());
-        let plan = audited.into_plan();
+        let mut plan = audited.into_plan();
+        refine(&checked, &mut plan);
         compilation.tool_objects = plan.delivery.identities();
         compilation.plan = Some(plan);
     }

@@ -38,6 +38,7 @@ pub mod schema;
 pub mod shell;
 pub mod source;
 pub mod tree;
+pub mod why;
 pub mod yaml;
 
 use diag::Code;

@@ -281,6 +281,25 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
+    /// Says of what stands below these keys, or numbers of items, why it is there; nothing of what is not there.
+    pub fn because(&mut self, keys: &[&str], origin: Origin) {
+        let Some((first, rest)) = keys.split_first() else {
+            self.origin = origin;
+            return;
+        };
+        let below = match &mut self.value {
+            Value::Scalar(_) => None,
+            Value::Sequence(items) => first.parse().ok().and_then(|at: usize| items.get_mut(at)),
+            Value::Mapping(entries) => {
+                let entry = entries.iter_mut().find(|entry| entry.key == *first);
+                entry.map(|entry| &mut entry.value)
+            }
+        };
+        if let Some(below) = below {
+            below.because(rest, origin);
+        }
+    }
+
     /// The text of a leaf, as written or as made; `None` for collections and for leaves that are not text.
     pub fn text(&self) -> Option<&str> {
         match &self.value {

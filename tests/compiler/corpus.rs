@@ -21,7 +21,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// All that is known of it.
+    /// Everything that is known of it.
     pub(crate) fn compilation(&self) -> &Compilation {
         &self.compilation
     }

@@ -16,6 +16,11 @@ fn the_json_schema_of_differences_is_fresh() {
 }
 
 #[test]
+fn the_schema_of_answers_is_fresh() {
+    expect_file("schema/why.schema.json", &gpuc::why::render::schema());
+}
+
+#[test]
 fn the_pages_of_the_findings_are_fresh() {
     let mut page = String::from(
         "# Findings\n\nEvery finding of gpuc, by number. `gpuc explain NAME` prints one of these pages. This file is \
@@ -48,6 +53,7 @@ fn the_reference_of_the_commands_is_fresh() {
         "diff",
         "expand",
         "explain",
+        "why",
         "catalog",
         "schema",
         "completions",

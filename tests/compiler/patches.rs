@@ -218,3 +218,179 @@ fn counts_fit_the_nodes() {
     }
     check(TRAIN, "patch: {spec: {trainer: {numNodes: 2}}}", &[]);
 }
+
+#[test]
+fn counts_can_be_what_they_are() {
+    let least = |name: &str, is: &str, least: u32| {
+        format!("GPUC3012 `{name}` is {is}, and has to be {least} or more")
+    };
+    for (task, patch, expected) in [
+        (JOB, "{spec: {parallelism: 0}}", None),
+        (
+            JOB,
+            "{spec: {parallelism: -1}}",
+            Some(least("parallelism", "-1", 0)),
+        ),
+        (
+            JOB,
+            "{spec: {completions: -2}}",
+            Some(least("completions", "-2", 0)),
+        ),
+        (SERVICE, "{spec: {replicas: 0}}", None),
+        (
+            SERVICE,
+            "{spec: {replicas: -1}}",
+            Some(least("replicas", "-1", 0)),
+        ),
+        (
+            CRON,
+            "{spec: {jobTemplate: {spec: {parallelism: -1}}}}",
+            Some(least("parallelism", "-1", 0)),
+        ),
+        (TRAIN, "{spec: {trainer: {numNodes: 1}}}", None),
+        (
+            TRAIN,
+            "{spec: {trainer: {numNodes: 0}}}",
+            Some(least("numNodes", "0", 1)),
+        ),
+        (
+            TRAIN,
+            "{spec: {trainer: {numNodes: -3}}}",
+            Some(least("numNodes", "-3", 1)),
+        ),
+        (
+            TRAIN,
+            "{spec: {trainer: {numNodes: many}}}",
+            Some(least("numNodes", "no whole number", 1)),
+        ),
+        (
+            TORCH,
+            "{spec: {pytorchReplicaSpecs: {Master: {replicas: 0}}}}",
+            Some(least("replicas", "0", 1)),
+        ),
+        (
+            LWS,
+            "{spec: {leaderWorkerTemplate: {size: 0}}}",
+            Some(least("size", "0", 1)),
+        ),
+        (
+            SET,
+            "{spec: {replicatedJobs: [{name: node, replicas: -1}]}}",
+            Some(least("replicas", "-1", 0)),
+        ),
+    ] {
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        check(task, &format!("patch: {patch}"), &expected);
+    }
+}
+
+#[test]
+fn as_many_pods_as_a_patch_says_find_nodes() {
+    let service = "deployment: {image: 'registry.example.com/m:1.0.0', gpus: 1}";
+    check(service, "patch: {spec: {replicas: 4}}", &[]);
+    let over = "GPUC3011 the services on pool `gpu` need 5 of `nvidia.com/gpu` at once, and it has 4 on its 2 nodes at most";
+    check(service, "patch: {spec: {replicas: 5}}", &[over]);
+    let two = "statefulSet: {image: 'registry.example.com/m:1.0.0', gpus: 2}";
+    check(two, "patch: {spec: {replicas: 2}}", &[]);
+    let over = "GPUC3011 the services on pool `gpu` need 6 of `nvidia.com/gpu` at once, and it has 4 on its 2 nodes at most";
+    check(two, "patch: {spec: {replicas: 3}}", &[over]);
+    check(LWS, "patch: {spec: {replicas: 2}}", &[]);
+    check(LWS, "patch: {spec: {replicas: 3}}", &[over]);
+    // The other services count too.
+    let other = "\n  - name: v\n    deployment: {image: 'registry.example.com/m:1.0.0', gpus: 2}";
+    let patch = |count: u32| format!("patch: {{spec: {{replicas: {count}}}}}{other}");
+    let over = "GPUC3011 the services on pool `gpu` need 5 of `nvidia.com/gpu` at once, and it has 4 on its 2 nodes at most";
+    check(service, &patch(2), &[]);
+    check(service, &patch(3), &[over]);
+    // Pods of one job are on nodes of their own.
+    let nowhere = "GPUC3011 with its patch, no pool holds workload `w`";
+    for (task, patch) in [
+        (TRAIN, "{spec: {trainer: {numNodes: 3}}}"),
+        (
+            TORCH,
+            "{spec: {pytorchReplicaSpecs: {Worker: {replicas: 2}}}}",
+        ),
+        (SET, "{spec: {replicatedJobs: [{name: node, replicas: 2}]}}"),
+        (
+            SET,
+            "{spec: {replicatedJobs: [{name: node, template: {spec: {parallelism: 3, completions: 3}}}]}}",
+        ),
+        (LWS, "{spec: {leaderWorkerTemplate: {size: 3}}}"),
+    ] {
+        check(task, &format!("patch: {patch}"), &[nowhere]);
+    }
+}
+
+#[test]
+fn as_many_pods_as_a_patch_says_are_what_the_team_may_have() {
+    let check = |task: &str, patch: &str, expected: &[&str]| {
+        let team = "team: t\n    ";
+        let teams = "teams: [{name: t, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}]";
+        let said = found(
+            &format!("{team}{task}"),
+            &format!("patch: {patch}\n{teams}"),
+        );
+        assert_eq!(said, expected, "{task} {patch}");
+    };
+    let over = |count: u32| {
+        format!(
+            "GPUC3013 workload `w` needs {count} of `nvidia.com/gpu` at once, and the team may have 2"
+        )
+    };
+    let one = |kind: &str, keys: &str| {
+        format!("{kind}: {{image: 'registry.example.com/m:1.0.0', {keys}}}")
+    };
+    check(
+        &one("cronJob", "gpus: 1, schedule: '@daily'"),
+        "{spec: {jobTemplate: {spec: {parallelism: 2}}}}",
+        &[],
+    );
+    check(
+        &one("cronJob", "gpus: 1, schedule: '@daily'"),
+        "{spec: {jobTemplate: {spec: {parallelism: 3}}}}",
+        &[&over(3)],
+    );
+    check(
+        &one("trainJob", "nodes: 1, gpusPerNode: 2"),
+        "{spec: {trainer: {numNodes: 2}}}",
+        &[&over(4)],
+    );
+    check(
+        &one("leaderWorkerSet", "nodes: 1, gpusPerNode: 2"),
+        "{spec: {replicas: 2}}",
+        &[&over(4)],
+    );
+    check(
+        &one("jobSet", "nodes: 1, gpusPerNode: 2"),
+        "{spec: {replicatedJobs: [{name: node, replicas: 2}]}}",
+        &[&over(4)],
+    );
+    // Of more pods than are left to complete none is made.
+    check(
+        &one("job", "gpus: 1"),
+        "{spec: {parallelism: 9, completions: 2}}",
+        &[],
+    );
+    let manifest = "GPUC3013 with its patch, Job w asks for more than its team may have: 3 pods with 1 each are 3 of \
+                    `nvidia.com/gpu`";
+    check(
+        &one("job", "gpus: 1"),
+        "{spec: {parallelism: 9, completions: 3}}",
+        &[manifest],
+    );
+}
+
+#[test]
+fn a_variable_has_one_value() {
+    let twice = "GPUC3012 variable `A` has a `value`, and a `valueFrom` too";
+    let task = "job: {image: 'registry.example.com/m:1.0.0', env: {A: b}}";
+    let env = |entry: &str| {
+        format!("podPatch: {{containers: [{{name: main, env: [{{name: A, {entry}}}]}}]}}")
+    };
+    let from = "valueFrom: {fieldRef: {fieldPath: metadata.name}}";
+    check(task, &env(from), &[twice]);
+    check(task, &env(&format!("value: null, {from}")), &[]);
+    check(task, &env("value: c"), &[]);
+    check(JOB, &env(&format!("value: c, {from}")), &[twice]);
+    check(JOB, &env(&format!("value: '', {from}")), &[]);
+}

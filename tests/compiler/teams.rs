@@ -132,3 +132,47 @@ fn what_a_team_was_not_given_it_may_not_use() {
         "{quota}"
     );
 }
+
+/// The items of every `LimitRange`.
+fn ranges(rest: &str) -> Vec<serde_json::Value> {
+    let text = format!(
+        "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.34\"}}\n\
+         cloud: {{onPrem: {{context: demo}}}}\nstack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
+         nodePools:\n  - {{name: gpu, gpu: {{model: A30, perNode: 4}}, hosts: [a], nodes: {{count: 1}}}}\n  \
+         - {{name: cut, gpu: {{model: A30, perNode: 1}}, hosts: [b], nodes: {{count: 1}}, sharing: {{mig: {{strategy: \
+         mixed, perGpu: [{{layout: [{{profile: 1g.6gb, count: 4}}]}}]}}}}}}\n{rest}\n"
+    );
+    let outcome = compile_text(&text);
+    let plan = outcome.compilations[0].plan.as_ref();
+    let plan = plan.unwrap_or_else(|| panic!("{}", outcome.text()));
+    let ranges = plan.objects.iter();
+    let ranges = ranges.filter(|object| object.identity.kind == "LimitRange");
+    ranges
+        .map(|object| serde_json::to_value(&object.node).unwrap()["spec"]["limits"].clone())
+        .collect()
+}
+
+#[test]
+fn a_most_of_gpus_is_no_default_of_them() {
+    let of = |names: &[&str], count: &str| {
+        let amounts = names.iter().map(|name| ((*name).to_owned(), count.into()));
+        serde_json::Value::Object(amounts.collect())
+    };
+    let item = |names: &[&str]| {
+        serde_json::json!([{
+            "type": "Container",
+            "default": of(names, "0"),
+            "defaultRequest": of(names, "0"),
+            "max": of(names, "2"),
+        }])
+    };
+    let all = "teams: [{name: t, limits: {gpusPerContainer: 2}}]";
+    let both = ["nvidia.com/gpu", "nvidia.com/mig-1g.6gb"];
+    assert_eq!(ranges(all), [item(&both)]);
+    // What the team may not have needs no limit.
+    let slices = "teams: [{name: t, limits: {gpusPerContainer: 2}, quota: {gpus: [{pool: cut, profile: 1g.6gb, guaranteed: 4}]}}]";
+    assert_eq!(ranges(slices), [item(&both[1..])]);
+    // A queue takes 0 GPUs for a wish: the guard holds it.
+    let queued = format!("queueing: kueue\nadmission: {{}}\n{slices}");
+    assert_eq!(ranges(&queued), [serde_json::Value::Null; 0]);
+}

@@ -110,6 +110,7 @@ const CUSTOM: &[&str] = &[
     "kubeflow.org/",
     "kueue.x-k8s.io/",
     "leaderworkerset.x-k8s.io/",
+    "networking.gke.io/",
     "mellanox.com/",
     "monitoring.coreos.com/",
     "nvidia.com/",

@@ -244,6 +244,10 @@ def _cluster_settings(call, cluster):
         cluster.setdefault("networkConfig", {})["defaultEnablePrivateNodes"] = private
     if call.get("--enable-dataplane-v2"):
         cluster.setdefault("networkConfig", {})["datapathProvider"] = "ADVANCED_DATAPATH"
+    if call.get("--enable-multi-networking"):
+        if cluster.get("networkConfig", {}).get("datapathProvider") != "ADVANCED_DATAPATH":
+            raise _refuse(call, "Multi-networking requires Dataplane V2.")
+        cluster["networkConfig"]["enableMultiNetworking"] = True
     _addons(call, cluster)
     _maintenance(call, cluster)
     if call.has("--release-channel"):

@@ -9,6 +9,7 @@
 //! cloud knows stands in that cloud's folder; a rule here asks the cloud's facts and names none. What the schema can
 //! say, a range or a set of words, is the schema's, and what cannot be understood at all is resolve's.
 
+mod allocatable_impossible;
 mod allow_unknown;
 mod allow_unused;
 mod auto_repair_fixed;
@@ -18,6 +19,8 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod container_gpus_claimed;
+mod container_gpus_unheld;
 mod cron;
 mod dashboards_without_grafana;
 mod digest_malformed;
@@ -49,6 +52,7 @@ mod gitops_path_elsewhere;
 mod gitops_path_invalid;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
+mod gpudirect_unavailable;
 mod guarantee_unkept;
 mod guard_exempt_wrong;
 mod guard_without_gpus;
@@ -120,6 +124,7 @@ mod runtime_image_missing;
 mod runtime_image_unused;
 mod runtime_setting_unused;
 mod scale_from_zero;
+mod services_overfill_pool;
 mod sharing_without_gpus;
 mod stack_without_gpus;
 mod storage_bucket_name;
@@ -139,10 +144,13 @@ mod team_amount_invalid;
 mod team_member_invalid;
 mod team_name_invalid;
 mod team_namespace_invalid;
+mod team_services_over_limit;
 mod team_without_quota;
+mod team_workloads_over_limit;
 #[cfg(test)]
 mod testing;
 mod text_unprintable;
+pub(crate) mod together;
 mod words;
 mod workload_class_unknown;
 mod workload_counts;
@@ -316,12 +324,19 @@ pub static RULES: &[&Rule] = &[
     &workload_over_quota::RULE,
     &workload_volume_one_node::RULE,
     &workload_fabric_forbidden::RULE,
+    &gpudirect_unavailable::RULE,
     &workload_root_refused::RULE,
     &workload_huge_pages_missing::RULE,
     &workload_namespace_privileged::RULE,
     &workload_pool_dedicated::RULE,
     &workload_class_unknown::RULE,
     &workload_variable_taken::RULE,
+    &team_services_over_limit::RULE,
+    &team_workloads_over_limit::RULE,
+    &services_overfill_pool::RULE,
+    &container_gpus_unheld::RULE,
+    &container_gpus_claimed::RULE,
+    &allocatable_impossible::RULE,
     &guard_without_gpus::RULE,
     &guard_exempt_wrong::RULE,
 ];

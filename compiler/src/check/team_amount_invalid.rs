@@ -154,7 +154,7 @@ fn amount(what: &str, amount: Option<&Spanned<Quantity>>, report: &mut Report) -
 
 /// Whether the unit is one that nobody means: thousandths of a byte, cores by the 1024, less than a thousandth of a
 /// core, which Kubernetes does not tell apart.
-fn has_wrong_unit(amount: &str, is_cpu: bool) -> bool {
+pub(super) fn has_wrong_unit(amount: &str, is_cpu: bool) -> bool {
     let suffix = amount.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number = &amount[..amount.len() - suffix.len()];
     let part = number.split_once('.').map_or("", |(_, part)| part);

@@ -1,6 +1,7 @@
 //! A team's namespaces do not let a workload use its network.
 
-use gpuc_schema::config::{PodSecurityLevel, Task};
+use gpuc_schema::Span;
+use gpuc_schema::config::{Network, PodSecurityLevel, Task};
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
@@ -16,14 +17,14 @@ pub(super) static RULE: Rule = Rule {
         summary: "a team's namespaces do not let a workload use its network",
         explain: "### What it checks
 
-Whether a workload on several nodes of a pool with `network.rdma` is of a team with
-`podSecurity: privileged`.
+Whether a workload on several nodes of a pool with `network.rdma` or `network.gpudirect` is of a
+team with `podSecurity: privileged`.
 
 ### Why it matters
 
 Network cards read and write memory that must not move. To keep it in place a container needs the
-capability `IPC_LOCK`, which Kubernetes' standards `baseline` and `restricted` refuse: no pod
-would start.
+capability `IPC_LOCK`. Pods with GPUDirect see folders and devices of the node. Kubernetes'
+standards `baseline` and `restricted` refuse both: no pod would start.
 
 ### What to do
 
@@ -77,23 +78,34 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let level = team.written.pod_security;
         let pools = holding(cluster, workload);
-        let rdma = pools
-            .iter()
-            .find_map(|pool| pool.written.network.rdma.as_ref());
-        let Some(rdma) = rdma.filter(|_| level.value != PodSecurityLevel::Privileged) else {
+        let mut networks = pools.iter().map(|pool| &pool.written.network);
+        let asked = networks.find_map(asks_for);
+        let Some((place, what, why)) =
+            asked.filter(|_| level.value != PodSecurityLevel::Privileged)
+        else {
             continue;
         };
-        let message = format!("team `{}` may not pin memory for RDMA", team.name);
+        let message = format!("team `{}` may not {what}", team.name);
         let draft = report.draft(&RULE.code, nodes.span, message);
-        let draft = draft.label(
-            rdma.span,
-            "the pool's cards read and write memory that is pinned",
-        );
+        let draft = draft.label(place, why);
         let draft = draft.label(team.name.span, "the team");
         draft
             .help("write `podSecurity: privileged` for the team, or one node")
             .emit();
     }
+}
+
+/// Where a pool's network is written, what its pods do for it, and why.
+fn asks_for(network: &Network) -> Option<(Span, &'static str, &'static str)> {
+    let rdma = network.rdma.as_ref().map(|rdma| {
+        let why = "the pool's cards read and write memory that is pinned";
+        (rdma.span, "pin memory for RDMA", why)
+    });
+    rdma.or_else(|| {
+        let direct = network.gpudirect.as_ref()?;
+        let why = "packets come to GPUs by folders and devices of the node";
+        Some((direct.span, "see the node's folders for GPUDirect", why))
+    })
 }
 
 #[cfg(test)]
@@ -125,5 +137,28 @@ mod tests {
         check(&run("t", 2), &["team `t` may not pin memory for RDMA"]);
         check(&run("t", 1), &[]);
         check(&run("p", 2), &[]);
+    }
+
+    #[test]
+    fn the_nodes_folders_are_seen_where_they_may_be() {
+        let found = |level: &str| {
+            let interfaces: Vec<_> = (0..4)
+                .map(|it| format!("{{network: gpu-{it}, subnetwork: gpu-{it}}}"))
+                .collect();
+            let yaml = format!(
+                "
+                cloud: {{gcp: {{project: acme-ml-prod, location: us-central1-a, cluster: {{create: {{}}}}}}}}
+                nodePools:
+                  - {{name: fast, machine: a3-highgpu-8g, nodes: {{count: 2}}, network: {{gpudirect: {{interfaces: [{}]}}}}}}
+                teams: [{{name: t, podSecurity: {level}}}]
+                workloads: [{{name: a, team: t, jobSet: {{image: 'a:1', nodes: 2, gpusPerNode: 8}}}}]
+                ",
+                interfaces.join(", ")
+            );
+            messages(&yaml, "GPUC2189")
+        };
+        let message = "team `t` may not see the node's folders for GPUDirect";
+        assert_eq!(found("baseline"), [message]);
+        assert!(found("privileged").is_empty());
     }
 }

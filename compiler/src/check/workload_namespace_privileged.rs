@@ -4,7 +4,7 @@ use gpuc_schema::config::{Task, Workload};
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, RDMA_RESOURCE};
+use crate::model::Cluster;
 use crate::placement::holding;
 
 /// A workload shares a namespace whose pods may do everything.
@@ -16,18 +16,19 @@ pub(super) static RULE: Rule = Rule {
         summary: "a workload shares a namespace whose pods may do everything",
         explain: "### What it checks
 
-Whether a workload that uses RDMA shares its namespace with one that does not. It is about
-namespaces of no team: those of teams say `podSecurity` themselves.
+Whether a workload that uses RDMA or GPUDirect shares its namespace with one that does not. It is
+about namespaces of no team: those of teams say `podSecurity` themselves.
 
 ### Why it matters
 
 Memory that network cards read and write must not move. To keep it in place a container needs the
-capability `IPC_LOCK`, which only a namespace with the level `privileged` lets in: there every pod
-may do everything, take over its node too.
+capability `IPC_LOCK`; pods with GPUDirect see folders and devices of the node. Only a namespace
+with the level `privileged` lets these in: there every pod may do everything, take over its node
+too.
 
 ### What to do
 
-Give what uses RDMA a `namespace` of its own.
+Give what uses such a network a `namespace` of its own.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -68,7 +69,7 @@ workloads:
 fn run(cluster: &Cluster, report: &mut Report) {
     let workloads = cluster.written.workloads.iter();
     let nobodys = workloads.filter(|it| it.team.is_none());
-    let (locking, others): (Vec<_>, Vec<_>) = nobodys.partition(|it| locks_memory(cluster, it));
+    let (locking, others): (Vec<_>, Vec<_>) = nobodys.partition(|it| is_privileged(cluster, it));
     for workload in locking {
         let namespace = cluster.namespace_of(workload);
         let mut beside = others.iter();
@@ -85,13 +86,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-/// Whether a workload pins memory for network cards.
-fn locks_memory(cluster: &Cluster, workload: &Workload) -> bool {
+/// Whether a workload does what most namespaces refuse, for the network between its nodes.
+fn is_privileged(cluster: &Cluster, workload: &Workload) -> bool {
     let nodes = workload.task().and_then(Task::nodes);
     let several = nodes.is_some_and(|nodes| nodes.value > 1);
     let pools = holding(cluster, workload);
-    let mut fabric = pools.iter().flat_map(|pool| &pool.fabric);
-    several && fabric.any(|offer| offer.resource == RDMA_RESOURCE)
+    several && pools.iter().any(|pool| pool.fabric_is_privileged())
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 What all pods of a workload ask for together against what its team may have of its pools, of CPU and
-of memory, and what its container asks for against the team's `limits.max`. A team whose quota
-names pools may use no others.
+of memory, and what its container asks for against the team's `limits.max` and `limits.gpusPerContainer`. A
+team whose quota names pools may use no others.
 
 ### Why it matters
 
@@ -29,7 +29,7 @@ cluster is.
 
 ### What to do
 
-Ask for less, or raise the team's `limit`, or `limits.max`.
+Ask for less, or raise the team's `limit`, `limits.max` or `limits.gpusPerContainer`.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -74,6 +74,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             gpus(cluster, workload, task, team, report);
             amounts(cluster, workload, task, team, report);
             container(workload, task, team, report);
+            gpus_of_container(workload, task, team, report);
         }
     }
 }
@@ -160,6 +161,27 @@ fn amounts(
     compare("memory", pods.memory, quota.memory.as_ref());
 }
 
+/// Holds the GPUs of a container against the most that one of the team may have.
+fn gpus_of_container(workload: &Workload, task: Task<'_>, team: &Team, report: &mut Report) {
+    let Some((ask, most)) = GpuAsk::of(task).zip(team.gpus_per_container()) else {
+        return;
+    };
+    if ask.count <= most.value {
+        return;
+    }
+    let (name, of, count) = (&workload.name, &team.name, ask.count);
+    let message = format!(
+        "workload `{name}` asks for {count} GPUs in a container, and one of team `{of}` may have {most}"
+    );
+    let span = task.gpus().map(|it| it.span);
+    let span = span.filter(|span| span.is_written()).unwrap_or(name.span);
+    let draft = report.draft(&RULE.code, span, message);
+    let draft = draft.label(most.span, "the most that a container may ask for");
+    draft
+        .help("ask for less in each of several pods, or raise `limits.gpusPerContainer`")
+        .emit();
+}
+
 /// Holds what a container asks for against the most that one of the team may: a `LimitRange` refuses more.
 fn container(workload: &Workload, task: Task<'_>, team: &Team, report: &mut Report) {
     let limits = team.written.limits.as_ref();
@@ -205,6 +227,30 @@ mod tests {
             "
         );
         assert_eq!(messages(&yaml, "GPUC2187"), expected, "{workloads}");
+    }
+
+    #[test]
+    fn a_container_has_what_its_team_lets_one_have() {
+        let check = |task: &str, expected: &[&str]| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                nodePools:
+                  - {{name: gpu, gpu: {{model: A30, perNode: 4}}, hosts: [a, b], nodes: {{count: 2}}}}
+                teams: [{{name: t, limits: {{gpusPerContainer: 2}}}}]
+                workloads: [{{name: a, team: t, {task}}}]
+                "
+            );
+            assert_eq!(messages(&yaml, "GPUC2187"), expected, "{task}");
+        };
+        let over = "workload `a` asks for 3 GPUs in a container, and one of team `t` may have 2";
+        check("job: {image: 'a:1', gpus: 2, parallelism: 3}", &[]);
+        check("job: {image: 'a:1', gpus: 3}", &[over]);
+        check(
+            "trainJob: {image: 'a:1', nodes: 2, gpusPerNode: 3}",
+            &[over],
+        );
+        check("job: {image: 'a:1'}", &[]);
     }
 
     #[test]

@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Draw clusters: pools, GPUs and slices, teams and quotas, the order of what is brought.
     Graph(GraphArgs),
+    /// Say why something is in a generated tree: the lines of the input that it follows from, and the rule or fact.
+    Why(WhyArgs),
     /// List what gpuc knows: GPUs, machines, clouds, charts, images.
     Catalog(CatalogArgs),
     /// Print the JSON Schema of gpu-cluster.yaml, for editors.
@@ -82,6 +84,7 @@ impl Command {
             Self::Expand(args) => &args.input,
             Self::Diff(args) => return joined(&args.paths),
             Self::Graph(args) => return joined(&args.paths),
+            Self::Why(args) => return args.what.clone(),
             _ => return "the command line".to_owned(),
         };
         joined(&input.paths)
@@ -217,8 +220,8 @@ pub(crate) struct DiffArgs {
     /// this folder.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// What to compare with: a revision of git (HEAD, origin/main, v1.2), or a folder that holds the same files, such as
-    /// a checkout.
+    /// What to compare with: a revision of git (HEAD, origin/main, v1.2), or a folder that holds the same files, such
+    /// as a checkout.
     #[arg(long, value_name = "REV|DIR", default_value = "HEAD")]
     pub(crate) base: String,
     /// The folder of the trees.
@@ -305,6 +308,36 @@ pub(crate) enum GraphFormat {
     Svg,
     /// A page with the picture and a table.
     Html,
+}
+
+/// `gpuc why`.
+#[derive(Args, Debug)]
+pub(crate) struct WhyArgs {
+    /// A generated file, a field or a line of it, or an object: `clusters/demo/install.sh`, `FILE#spec.replicas`,
+    /// `FILE:12`, `Deployment/name`, `Deployment/namespace/name#spec`.
+    #[arg(value_name = "FILE[#FIELD]", value_hint = clap::ValueHint::AnyPath)]
+    pub(crate) what: String,
+    /// The input: files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml; `-` is standard input.
+    /// Default: gpu-cluster.yaml here, or else this folder.
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The folder of the trees; each cluster has a folder in it.
+    #[arg(short, long, value_name = "DIR", default_value = "clusters")]
+    pub(crate) out: PathBuf,
+    /// How to print the answer.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: WhyFormat,
+}
+
+/// How to print an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhyFormat {
+    /// For people.
+    Text,
+    /// For programs, as schema/why.schema.json describes it.
+    Json,
+    /// For a comment.
+    Markdown,
 }
 
 /// `gpuc catalog`.

@@ -20,6 +20,7 @@ mod orphans;
 mod output;
 mod schema;
 mod summary;
+mod why;
 pub(crate) mod write;
 
 use std::process::ExitCode;
@@ -120,6 +121,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Init(args) => init::run(cli, args),
         Command::Man(args) => completions::man(args),
         Command::Schema => schema::run(),
+        Command::Why(args) => why::run(cli, args),
     }
 }
 

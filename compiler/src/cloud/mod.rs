@@ -10,6 +10,7 @@ pub mod gcp;
 pub mod machine;
 mod memory;
 pub mod onprem;
+pub mod reserved;
 pub mod storage;
 
 use std::ops::RangeInclusive;
@@ -20,13 +21,15 @@ use gpuc_schema::config::{
     OsFamily, Rdma, Sharing,
 };
 use gpuc_schema::gpu::GpuModel;
+use serde_json::{Map, Value};
 
 use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
-use crate::model::{Cluster, KubernetesVersion, Label, Offer, Pool, PoolTaint};
+use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 use machine::Machine;
+use reserved::{NodeSize, Reserved};
 use storage::{StorageFacts, VolumeType};
 
 /// Every cloud, by the key it has in the file.
@@ -39,13 +42,30 @@ pub fn of(section: &CloudSection) -> &'static dyn Cloud {
 }
 
 /// What pods that use a pool's fast network are told.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FabricSettings {
     /// Variables and their values.
     pub env: &'static [(&'static str, &'static str)],
     /// The huge pages of 2 MiB that a node keeps for it and that a pod with all of its GPUs uses, in MiB; 0 where it
     /// keeps none.
     pub huge_pages_mib: u32,
+    /// What else they have.
+    pub parts: PodParts,
+}
+
+/// Parts of a pod, beside what users write of it.
+#[derive(Clone, Debug, Default)]
+pub struct PodParts {
+    /// Annotations.
+    pub annotations: Map<String, Value>,
+    /// Volumes, with names longer than users may give.
+    pub volumes: Vec<Value>,
+    /// Where its own container sees them.
+    pub mounts: Vec<Value>,
+    /// Containers that start before its own and stay beside it.
+    pub sidecars: Vec<Value>,
+    /// What its own container may do that others may not.
+    pub capabilities: &'static [&'static str],
 }
 
 /// A cloud: where node pools come from.
@@ -114,6 +134,12 @@ pub trait Cloud: Sync {
         FabricSettings::default()
     }
 
+    /// The DaemonSets that only this cloud needs on a pool's nodes, with what each of their pods asks for.
+    fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+        let _ = (config, pool);
+        Vec::new()
+    }
+
     /// The names of such resources, whichever pool offers them.
     fn fabric_resources(&self) -> &'static [&'static str] {
         &[]
@@ -134,6 +160,16 @@ pub trait Cloud: Sync {
 
     /// Whether a pool's nodes have network cards of NVIDIA's for this; otherwise why not, and what to do, in words.
     fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma>;
+
+    /// How many networks the machines of a pool take for GPUDirect; otherwise why gpuc sets it up on none, and what to
+    /// do, in words.
+    fn gpudirect(&self, pool: &Pool) -> Result<usize, NoRdma> {
+        let _ = pool;
+        Err(NoRdma {
+            why: format!("{} has no such networks", self.facts().name),
+            help: "remove `gpudirect`",
+        })
+    }
 
     /// Whether the cloud itself cuts a pool's GPUs into slices when it makes the nodes.
     fn cuts_gpus(&self, pool: &Pool) -> bool {
@@ -240,7 +276,7 @@ fn labels_of_place(zones: impl IntoIterator<Item = String>, region: String) -> V
     labels.map(own).collect()
 }
 
-/// Why a pool's nodes have no network cards for RDMA.
+/// Why a pool's nodes have no network cards for RDMA, or no networks for GPUDirect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRdma {
     /// Why, in words.
@@ -343,6 +379,9 @@ pub struct Facts {
     pub repairs: Repairs,
     /// What shows whether the network of a cluster enforces `NetworkPolicies`, in words.
     pub policies_shown_by: &'static str,
+    /// The least that a node keeps from pods, by its size and its pool. `None` where nodes are the user's, and nobody
+    /// knows how large they are.
+    pub reserved: Option<fn(&Pool, NodeSize) -> Reserved>,
 }
 
 /// Whether a cloud replaces broken nodes.

@@ -7,11 +7,11 @@ use serde_json::{Value as Json, json};
 use super::leaves::{Leaf, below, leaves};
 use crate::chart::Chart;
 use crate::compile::Compilation;
-use crate::emit::paths;
+use crate::emit;
 use crate::lock::{self, LOCK_FILE, Lock};
 use crate::model::{Cluster, POOL_LABEL, Pool};
 use crate::node::Node;
-use crate::plan::{Delivery, FieldKind, Identity, Plan, PoolSummary, Resource, Summary};
+use crate::plan::{FieldKind, Identity, Plan, PoolSummary, Resource, Summary};
 use crate::source::Span;
 
 /// What a part is, by which it is found again on the other side.
@@ -208,7 +208,7 @@ impl Parts {
                 .or_default();
             part.chart = Some(release.chart);
             part.pools = release.pools.iter().cloned().collect();
-            part.files.insert(paths::values(release));
+            part.files.insert(emit::values(release));
             part.leaves = leaves(&release.values)
                 .into_iter()
                 .map(|(path, leaf)| (format!("values.{path}"), leaf))
@@ -225,7 +225,7 @@ impl Parts {
     }
 
     fn objects(&mut self, plan: &Plan) {
-        for (object, path) in plan.objects.iter().zip(paths::objects(&plan.objects)) {
+        for (path, object) in emit::objects(plan) {
             let part = self.parts.entry(Key::object(&object.identity)).or_default();
             part.leaves = leaves(&object.node);
             part.component.clone_from(&object.component);
@@ -257,20 +257,14 @@ impl Parts {
     }
 
     fn syncs(&mut self, plan: &Plan) {
-        let Delivery::Gitops {
-            folder, objects, ..
-        } = &plan.delivery
-        else {
-            return;
-        };
-        for object in objects {
+        for (path, object) in emit::told(plan) {
             let identity = &object.identity;
             let mut fields = leaves(&object.node);
             let release = released(&fields).filter(|it| self.parts.contains_key(it));
             let is_release = release.is_some();
             let key = Key::Sync(identity.kind.clone(), identity.name.clone());
             let part = self.parts.entry(release.unwrap_or(key)).or_default();
-            part.files.insert(paths::sync(folder, object));
+            part.files.insert(path);
             if is_release {
                 // Its values are the release's own.
                 fields.retain(|path, _| !VALUES.iter().any(|values| path.starts_with(values)));

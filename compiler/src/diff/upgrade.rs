@@ -1,5 +1,5 @@
-//! What moves because gpuc, a chart or an image moved: the tree that was committed, held against what this gpuc makes of
-//! the same input.
+//! What moves because gpuc, a chart or an image moved: the tree that was committed, held against what this gpuc makes
+//! of the same input.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,9 @@ pub(super) fn upgrade(committed: &Committed, before: &Compilation, first: usize)
     let (Some((tree, lock)), Some(plan)) = (&before.output, &before.plan) else {
         return Upgrade::default();
     };
-    if committed.lock.files == lock.files && committed.lock.executable == lock.executable {
+    let mut same = committed.lock.clone();
+    same.from.clone_from(&lock.from);
+    if same == *lock {
         return Upgrade::default();
     }
     let was = of_files(&committed.contents(), &committed.lock);

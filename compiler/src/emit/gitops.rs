@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::header::Header;
 use super::manifest::kustomization;
-use super::{paths, yaml_file};
+use super::{name, yaml_file};
 use crate::plan::Object;
 use crate::tree::Tree;
 
@@ -17,12 +17,10 @@ use crate::tree::Tree;
 pub(super) fn emit(folder: &str, objects: &[Object], header: &Header, tree: &mut Tree) {
     let mut folders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for object in objects {
-        let path = paths::sync(folder, object);
-        if let Some((component, file)) = path.rsplit_once('/') {
-            let files = folders.entry(component.to_owned()).or_default();
-            files.insert(file.to_owned());
-        }
+        let (component, file) = place(folder, object);
+        let path = format!("{component}/{file}");
         tree.add(path, yaml_file(header, &object.node));
+        folders.entry(component).or_default().insert(file);
     }
     for (folder, files) in &folders {
         let kustomization = kustomization(header, files.iter());
@@ -32,8 +30,31 @@ pub(super) fn emit(folder: &str, objects: &[Object], header: &Header, tree: &mut
     tree.add(ROOT, whole);
 }
 
+/// Each object with the path of its file.
+pub(super) fn paths<'p>(
+    folder: &str,
+    objects: &'p [Object],
+) -> impl Iterator<Item = (String, &'p Object)> {
+    objects.iter().map(move |object| {
+        let (component, file) = place(folder, object);
+        (format!("{component}/{file}"), object)
+    })
+}
+
+/// The folder and the name of an object's file.
+fn place(folder: &str, object: &Object) -> (String, String) {
+    let component = match object.component.as_str() {
+        "" => folder.to_owned(),
+        component => format!("{folder}/{}", name::part(component)),
+    };
+    let identity = &object.identity;
+    let kind = identity.kind.to_lowercase();
+    let file = format!("{kind}-{}.yaml", name::part(&identity.name));
+    (component, file)
+}
+
 /// The kustomization of the cluster's folder.
-const ROOT: &str = "kustomization.yaml";
+pub(super) const ROOT: &str = "kustomization.yaml";
 
 #[cfg(test)]
 mod tests {

@@ -18,10 +18,7 @@ pub(super) fn emit(objects: &[Object], header: &Header, tree: &mut Tree) {
     let mut components: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (object, file) in objects.iter().zip(files(objects)) {
         let component = name::part(&object.component);
-        tree.add(
-            format!("{FOLDER}/{component}/{file}"),
-            yaml_file(header, &object.node),
-        );
+        tree.add(path_of(object, &file), yaml_file(header, &object.node));
         components.entry(component).or_default().insert(file);
     }
     for (component, files) in &components {
@@ -49,6 +46,16 @@ pub(super) fn kustomization<'a>(
         "resources": resources.collect::<Vec<_>>(),
     });
     yaml_file(header, &Node::typed(&kustomization, Origin::default()))
+}
+
+/// Each object with the path of its file.
+pub(super) fn paths(objects: &[Object]) -> impl Iterator<Item = (String, &Object)> {
+    let files = objects.iter().zip(files(objects));
+    files.map(|(object, file)| (path_of(object, &file), object))
+}
+
+fn path_of(object: &Object, file: &str) -> String {
+    format!("{FOLDER}/{}/{file}", name::part(&object.component))
 }
 
 /// The path of each object's file below its component.

@@ -5,15 +5,18 @@ mod header;
 mod helm;
 mod manifest;
 mod name;
-pub mod paths;
 mod readme;
 mod script;
+mod shown;
 
 use crate::node::Node;
-use crate::plan::{Delivery, Plan};
+use crate::plan::{Delivery, Object, Plan, Release};
 use crate::tree::Tree;
 use crate::yaml::write::to_yaml;
 use header::Header;
+
+pub use script::{Doing, Part, Parts};
+pub use shown::{Shown, shown};
 
 /// The files of a cluster, by their path below the cluster's folder. `file` is the name of the file that the cluster
 /// stands in, if it has one.
@@ -32,6 +35,26 @@ pub fn emit(plan: &Plan, file: Option<&str>) -> Tree {
         } => gitops::emit(folder, objects, &header, &mut tree),
     }
     tree
+}
+
+/// The file of each object, by its path.
+pub fn objects(plan: &Plan) -> impl Iterator<Item = (String, &Object)> {
+    manifest::paths(&plan.objects)
+}
+
+/// The file of each object of the tool that brings the tree, by its path; none without one.
+pub fn told(plan: &Plan) -> Vec<(String, &Object)> {
+    match &plan.delivery {
+        Delivery::Script => Vec::new(),
+        Delivery::Gitops {
+            folder, objects, ..
+        } => gitops::paths(folder, objects).collect(),
+    }
+}
+
+/// The file of a release's values, where they have one of their own.
+pub fn values(release: &Release) -> String {
+    helm::values_path(release)
 }
 
 /// A YAML file.

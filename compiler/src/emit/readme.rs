@@ -47,6 +47,7 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         input => input,
         summary => Serde(&plan.summary),
         resources => any(|pool| !pool.resources.is_empty()),
+        rooms => any(|pool| !pool.cpu.is_empty() || !pool.memory.is_empty()),
         classes => any(|pool| !pool.classes.is_empty()),
         claims => Serde(claims(pools)),
         extended => any(|pool| pool.classes.iter().any(|class| !class.extended.is_empty())),

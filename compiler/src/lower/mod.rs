@@ -11,6 +11,7 @@ pub(crate) mod inputs;
 pub mod monitoring;
 mod namespaces;
 mod node_config;
+mod origins;
 mod queues;
 pub(crate) mod rdma;
 mod releases;
@@ -29,6 +30,7 @@ use crate::plan::Plan;
 use delivery::Goods;
 
 pub use node_config::node_config;
+pub use origins::refine;
 
 pub(crate) use device_plugin::daemon_set::{early_tolerations, tolerations};
 pub(crate) use device_plugin::{

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::DRIVER_INSTALLER;
+use super::{DRIVER_INSTALLER, workloads};
 use crate::model::{POOL_LABEL, QUEUE_LABEL};
 use crate::node::Node;
 use crate::plan::{Identity, Need, Object, Release, Step, What};
@@ -96,6 +96,7 @@ impl<'t> Makers<'t> {
             .into_iter()
             .chain(kind)
             .chain(self.of_train_job(identity))
+            .chain(self.of_networks(object))
             .chain(queue)
     }
 
@@ -108,6 +109,17 @@ impl<'t> Makers<'t> {
         runtimes.map(|object| Need {
             step: object.component.clone(),
             because: "it makes the runtimes of training jobs".to_owned(),
+        })
+    }
+
+    /// A pod that names a network is refused while the cluster does not know it.
+    fn of_networks(&self, object: &Object) -> Option<Need> {
+        let mut objects = self.objects.iter();
+        let network = objects.find(|it| it.identity.kind == "Network")?;
+        let has_pods = [workloads::COMPONENT, workloads::RUNTIMES].contains(&&*object.component);
+        has_pods.then(|| Need {
+            step: network.component.clone(),
+            because: "it makes the networks that pods name".to_owned(),
         })
     }
 

@@ -7,9 +7,11 @@ use gpuc_schema::node_config::STARTUP_TAINT;
 use super::{claims, driver_upgrades};
 use crate::check::Checked;
 use crate::model::{
-    Claimed, DeviceClass, KubernetesVersion, MachineType, Operands, Pool, PoolTaint, SetBy, Sharing,
+    Claimed, DeviceClass, KubernetesVersion, MachineType, Operands, Pool, PoolTaint, Room, SetBy,
+    Sharing,
 };
 use crate::node::Node;
+use crate::placement::{What, gib};
 use crate::plan::{ClassSummary, PoolSummary, ResourceSummary, Summary};
 
 /// The cluster in words and numbers.
@@ -35,7 +37,10 @@ pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
 fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
     let nodes = pool.nodes.sure();
     let per_node = u64::from(pool.gpus.sure().map_or(0, |gpus| gpus.per_node));
+    let (cpu, memory) = cluster.room(pool);
     PoolSummary {
+        cpu: room(cpu, |amount| What::Cpu.words(amount)),
+        memory: room(memory, gib),
         name: pool.name.value.clone(),
         machine: machine(pool),
         image: format!("{:?}", pool.os.value),
@@ -62,6 +67,16 @@ fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
         } else {
             String::new()
         },
+    }
+}
+
+/// What a node has for pods.
+fn room(room: Option<Room>, words: impl Fn(u64) -> String) -> String {
+    match room {
+        None => String::new(),
+        Some(room) if room.said.is_some() => words(room.left),
+        Some(room) if room.left == room.whole => words(room.left),
+        Some(room) => format!("{}, estimated", words(room.left)),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Everything that several parts of the output must agree on is computed once, in [`resolve`](crate::resolve), and read
 //! from here: what a pool offers, which taints its nodes have, what must tolerate them, how many GPUs there are.
 
+mod allocatable;
 mod claims;
 mod groups;
 mod known;
@@ -16,6 +17,7 @@ mod teams;
 mod version;
 mod workloads;
 
+pub use allocatable::{Daemon, RUNTIME_ASKS, Room};
 pub use claims::{Claimed, DeviceClass};
 pub use groups::{Group, groups};
 pub use known::Known;

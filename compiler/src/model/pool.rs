@@ -7,7 +7,7 @@ use gpuc_schema::config::{
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
 
-use super::{DeviceClass, Known, Offer, Sharing};
+use super::{DeviceClass, Known, Offer, RDMA_RESOURCE, Sharing};
 use crate::cloud::cpu::CpuMachine;
 use crate::cloud::machine::{CpuArchitecture, Fraction, Machine};
 use crate::node::Origin;
@@ -188,6 +188,14 @@ impl Pool {
     /// Whether this plugin advertises its GPUs, if it has any.
     pub fn is_advertised_by(&self, plugin: DevicePlugin) -> bool {
         self.allocation.value == Allocation::DevicePlugin && self.plugin.value == plugin
+    }
+
+    /// Whether pods that use its network may do what `baseline` refuses: pin memory that cards read and write, or see
+    /// folders and devices of the node.
+    pub fn fabric_is_privileged(&self) -> bool {
+        let mut fabric = self.fabric.iter();
+        let shares_cards = fabric.any(|offer| offer.resource == RDMA_RESOURCE);
+        shares_cards || self.written.network.gpudirect.is_some()
     }
 
     /// Whether the user made it by hand.

@@ -1,8 +1,11 @@
 //! Teams, and what they may use of the pools.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use gpuc_schema::config::{Amounts, Queueing, Quota, Team as Written, TeamNetwork};
+use gpuc_schema::config::{
+    Allocation, Amounts, Autoscaler, Queueing, Quota, Team as Written, TeamNetwork,
+};
 use gpuc_schema::{Span, Spanned};
 
 use super::{Cluster, Known, NodeRange};
@@ -113,7 +116,46 @@ impl Team {
     }
 }
 
+impl Team {
+    /// The most GPUs, slices or shares that one of its containers may ask for.
+    pub fn gpus_per_container(&self) -> Option<&Spanned<u32>> {
+        self.written.limits.as_ref()?.gpus_per_container.as_ref()
+    }
+}
+
 impl Cluster {
+    /// What containers of a team may ask for by name: what it was promised of pools, or everything that pools offer
+    /// where nobody promised it anything. What pods claim is asked for by no container.
+    pub fn resources_of<'c>(&'c self, team: &'c Team) -> BTreeSet<&'c str> {
+        let promised = team.grants().filter(|grant| {
+            let pool = &self.pools[grant.pool];
+            pool.allocation.value == Allocation::DevicePlugin
+        });
+        let promised: BTreeSet<_> = promised.map(|grant| grant.resource.as_str()).collect();
+        if !team.grants.is_empty() || self.has_queues() {
+            return promised;
+        }
+        let pools = self.pools.iter();
+        let offers = pools.flat_map(|pool| pool.offers.get().into_iter().flatten());
+        offers.map(|offer| offer.resource.as_str()).collect()
+    }
+
+    /// Whether a `LimitRange` may hold the GPUs of containers. With a most for them, Kubernetes writes into every
+    /// container that asks for none that it asks for 0 of them, which some take for a wish:
+    ///
+    /// - the admission controller `ExtendedResourceToleration` lets such a pod onto nodes with GPUs
+    ///   (kubernetes/kubernetes@143ac994 `plugin/pkg/admission/extendedresourcetoleration/admission.go`, read
+    ///   2026-11-22);
+    /// - Kueue looks for a flavor that has 0 of them, and keeps the job to that flavor's nodes
+    ///   (kubernetes-sigs/kueue#15444 and #8079, read 2026-11-22);
+    /// - Karpenter has made nodes with GPUs for it (batteries-included/batteries-included#2454, read 2026-11-22).
+    pub fn ranges_hold_gpus(&self) -> bool {
+        let tolerates = self.cloud.facts().tolerates_resources;
+        let autoscaler = self.written.autoscaler.as_ref();
+        let by_karpenter = autoscaler.is_some_and(|it| it.value == Autoscaler::Karpenter);
+        !tolerates && !by_karpenter && !self.has_queues()
+    }
+
     /// Whether jobs wait in queues, which count what teams use.
     pub fn has_queues(&self) -> bool {
         self.written.queueing.value == Queueing::Kueue

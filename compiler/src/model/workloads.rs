@@ -143,7 +143,10 @@ fn same_fabric(pools: &mut Vec<&Pool>) {
     let fabric = |pool: &Pool| {
         let offers = pool.fabric.iter();
         let offers = offers.map(|offer| (offer.resource.clone(), offer.per_node));
-        offers.collect::<Vec<_>>()
+        let direct = pool.written.network.gpudirect.iter();
+        let direct = direct.flat_map(|it| &it.interfaces);
+        let direct = direct.map(|it| (it.subnetwork.value.clone(), 1));
+        offers.chain(direct).collect::<Vec<_>>()
     };
     let fast = pools.iter().map(|pool| fabric(pool));
     if let Some(first) = fast.into_iter().find(|offers| !offers.is_empty()) {

@@ -187,6 +187,11 @@ fn claims(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Rea
     }
 }
 
+/// How many devices of a resource or a class a node of the pool has, where that is known.
+pub(super) fn on_a_node(cluster: &Cluster, pool: &Pool, name: &str) -> Option<u64> {
+    offered(cluster, pool, name).or_else(|| of_class(cluster, pool, name))
+}
+
 /// How many such pods a node's devices are enough for; `None` where it asks for none that are known.
 pub(super) fn pods_on_a_node(demand: &Demand, cluster: &Cluster, pool: &Pool) -> Option<u64> {
     let requests = demand.resources.iter();

@@ -7,25 +7,32 @@
 //! that somebody may have put on a node by hand, makes a `perhaps` and never a `no`.
 
 mod affinity;
+mod crowded;
 mod demand;
 mod devices;
 mod explain;
 mod image;
 mod labels;
+mod load;
 mod ngc;
 mod node;
 mod pod;
 mod quantity;
 mod reason;
+mod spent;
+mod sums;
 mod taints;
 mod verdict;
 mod workloads;
 
 pub use affinity::{Operator, Requirement, Term};
+pub use crowded::{Crowded, crowded};
 pub use demand::{Amount, Claim, Demand, Image, Request, Tolerated};
 pub use explain::{best, explain, line};
 pub use image::{Cuda, Gone, cuda_of, gone};
-pub use reason::{Reason, Why};
+pub use load::{Defaults, Group, Load, What, lasts};
+pub use reason::{Reason, Why, gib};
+pub use spent::{Spent, spent};
 pub use taints::tolerates;
 pub use verdict::{Answer, Verdict, places, verdict};
 pub use workloads::{holding, why_not};

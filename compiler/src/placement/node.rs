@@ -6,10 +6,10 @@ use super::demand::Amount;
 use super::taints::{effect, untolerated};
 use super::{Answer, Demand, Reason, Tolerated, Why, devices};
 use crate::cloud::machine::CpuArchitecture;
-use crate::model::{Cluster, MachineType, Pool, PoolTaint, SetBy};
+use crate::model::{Cluster, MachineType, Pool, PoolTaint, Room, SetBy};
 
 pub(super) fn look(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
-    size(demand, pool, reasons);
+    size(demand, cluster, pool, reasons);
     architecture(demand, pool, reasons);
     taints(demand, cluster, pool, reasons);
     nodes(demand, cluster, pool, reasons);
@@ -21,32 +21,18 @@ fn machine_span(pool: &Pool) -> Span {
     written.map_or(pool.name.span, |machine| machine.span)
 }
 
-/// CPU in thousandths of a core and memory in bytes of a machine, as far as they are known. Pods get less: the
-/// operating system and Kubernetes keep some, how much differs from image to image. What is larger than the whole
-/// machine fits nowhere.
-fn capacity(pool: &Pool) -> (Option<u64>, Option<u64>) {
-    let (vcpus, memory) = match pool.machine.get() {
-        Some(MachineType::Catalog(machine)) => (Some(machine.vcpus), machine.memory_mib),
-        Some(MachineType::Cpu(Some(cpu))) => (Some(cpu.vcpus), Some(cpu.memory_mib)),
-        _ => (None, None),
-    };
-    (
-        vcpus.map(|vcpus| u64::from(vcpus) * 1000),
-        memory.map(|mib| u64::from(mib) << 20),
-    )
-}
-
-fn size(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
-    let (cpu, memory) = capacity(pool);
-    let mut larger = |asked: Option<Amount>, has: Option<u64>, why: fn(u64, u64) -> Why| {
-        let Some((asked, has)) = asked.zip(has).filter(|(asked, has)| asked.value > *has) else {
+fn size(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    let (cpu, memory) = cluster.room(pool);
+    let mut larger = |asked: Option<Amount>, has: Option<Room>, why: fn(u64, Room) -> Why| {
+        let asked = asked.zip(has);
+        let Some((asked, has)) = asked.filter(|(asked, has)| asked.value > has.left) else {
             return;
         };
         reasons.push(Reason {
             why: why(asked.value, has),
             answer: Answer::No,
             asked: asked.span,
-            place: machine_span(pool),
+            place: has.said.unwrap_or_else(|| machine_span(pool)),
         });
     };
     larger(demand.cpu, cpu, |asked, has| Why::Cpu { asked, has });
@@ -127,10 +113,10 @@ fn nodes(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reas
     let (Some(pods), Some(nodes)) = (&demand.pods, pool.nodes.get()) else {
         return;
     };
-    let (cpu, memory) = capacity(pool);
-    let times = |asked: Option<Amount>, has: Option<u64>| {
+    let (cpu, memory) = cluster.room(pool);
+    let times = |asked: Option<Amount>, has: Option<Room>| {
         let (asked, has) = asked.zip(has)?;
-        has.checked_div(asked.value)
+        has.left.checked_div(asked.value)
     };
     let of_size = [times(demand.cpu, cpu), times(demand.memory, memory)];
     let alone = demand.apart.then_some(1);

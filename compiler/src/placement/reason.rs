@@ -9,6 +9,7 @@ use super::image::Cuda;
 use super::verdict::Answer;
 use crate::cloud::machine::CpuArchitecture;
 use crate::diag::words;
+use crate::model::Room;
 
 /// Why a pool does not hold a pod, or only perhaps. It prints as what follows the pool's name in a sentence: «offers
 /// no `nvidia.com/gpu`».
@@ -65,19 +66,19 @@ pub enum Why {
         /// The claim's name, or its template's.
         name: String,
     },
-    /// More CPU than the machine has, in thousandths of a core.
+    /// More CPU than the machine has for pods, in thousandths of a core.
     Cpu {
         /// What was asked for.
         asked: u64,
         /// What the machine has.
-        has: u64,
+        has: Room,
     },
-    /// More main memory than the machine has, in bytes.
+    /// More main memory than the machine has for pods, in bytes.
     Memory {
         /// What was asked for.
         asked: u64,
         /// What the machine has.
-        has: u64,
+        has: Room,
     },
     /// Images for another CPU.
     Architecture {
@@ -216,12 +217,12 @@ impl fmt::Display for Why {
                 write!(f, "may not have what the claim `{name}` asks for")
             }
             Self::Cpu { asked, has } => {
-                let (asked, has) = (cores(*asked), cores(*has));
-                write!(f, "has machines with {has} cores, not {asked}")
+                let unit = |amount| format!("{} cores", cores(amount));
+                larger(f, (*asked, cores(*asked)), *has, unit)
             }
             Self::Memory { asked, has } => {
-                let (asked, has) = (gib(*asked), gib(*has));
-                write!(f, "has machines with {has} of memory, not {asked}")
+                let unit = |amount| format!("{} of memory", gib(amount));
+                larger(f, (*asked, gib(*asked)), *has, unit)
             }
             Self::Architecture { asked, has } => match has {
                 Some(has) => write!(f, "runs {}, not {}", has.label(), asked.label()),
@@ -308,6 +309,26 @@ impl Why {
     }
 }
 
+/// More than a machine has, or than it has left for pods.
+fn larger(
+    f: &mut fmt::Formatter<'_>,
+    (asked, words): (u64, String),
+    has: Room,
+    unit: impl Fn(u64) -> String,
+) -> fmt::Result {
+    let (whole, left) = (unit(has.whole), unit(has.left));
+    if has.said.is_some() {
+        return write!(f, "has nodes that leave pods {left}, not {words}");
+    }
+    if asked > has.whole {
+        return write!(f, "has machines with {whole}, not {words}");
+    }
+    write!(
+        f,
+        "has machines with {whole}, which leave pods an estimated {left}, not {words}"
+    )
+}
+
 fn instead(f: &mut fmt::Formatter<'_>, offered: &[String]) -> fmt::Result {
     if offered.is_empty() {
         return Ok(());
@@ -358,7 +379,7 @@ fn label(f: &mut fmt::Formatter<'_>, asked: &Requirement, has: Option<&str>) -> 
 }
 
 /// Cores, from thousandths.
-fn cores(thousandths: u64) -> String {
+pub(super) fn cores(thousandths: u64) -> String {
     let (whole, rest) = (thousandths / 1000, thousandths % 1000);
     match rest {
         0 => whole.to_string(),
@@ -369,7 +390,7 @@ fn cores(thousandths: u64) -> String {
 }
 
 /// Bytes in the largest unit that says them without a rest, else in tenths of GiB.
-fn gib(bytes: u64) -> String {
+pub fn gib(bytes: u64) -> String {
     const GIB: u64 = 1 << 30;
     let tenths = u128::from(bytes) * 10 / u128::from(GIB);
     match tenths % 10 {

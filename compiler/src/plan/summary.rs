@@ -44,6 +44,10 @@ pub struct PoolSummary {
     pub min_gpus: u64,
     /// GPUs at the most nodes.
     pub max_gpus: u64,
+    /// The CPU that a node has for pods, in words; empty where it is not known.
+    pub cpu: String,
+    /// The memory that a node has for pods, in words; empty where it is not known.
+    pub memory: String,
     /// What it offers.
     pub resources: Vec<ResourceSummary>,
     /// What pods claim of it.

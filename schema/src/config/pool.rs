@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Empty, Sharing, Stack, TextMap};
+use super::{Amounts, Empty, Gpudirect, Sharing, Stack, TextMap};
 use crate::Spanned;
 
 /// A group of like nodes.
@@ -55,6 +55,11 @@ pub struct NodePool {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 737))]
     pub max_pods: Option<Spanned<u32>>,
+    /// The CPU and memory that a node has for pods, as `kubectl describe node` says under `Allocatable`. Workloads are
+    /// held against it. Default: estimated from the machine type by what the cloud says it keeps; of hosts of your own
+    /// and of node pools made by hand nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocatable: Option<Amounts>,
     /// How containers share the GPUs.
     #[serde(default)]
     pub sharing: Spanned<Sharing>,
@@ -188,8 +193,14 @@ pub struct Network {
     /// Elastic Fabric Adapter on every interface that the machine has for it. On EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efa: Option<Spanned<Empty>>,
+    /// GPUs that reach those of other machines past the CPU, over networks of their own: GPUDirect-TCPXO and -TCPX, on
+    /// GKE. Pods of workloads on several nodes get them, with what NCCL needs; the pool's teams must be allowed folders
+    /// and devices of nodes (`podSecurity: privileged`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpudirect: Option<Spanned<Gpudirect>>,
     /// Network cards of NVIDIA's that write into the memory of other nodes, offered to pods by the Network Operator. On
-    /// premises, and `InfiniBand` on AKS.
+    /// premises, and `InfiniBand` on AKS. Pods that use them may pin memory (`IPC_LOCK`); Kubernetes gives capabilities
+    /// to processes of root alone, so that with `runAs` the image's limits of pinned memory count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rdma: Option<Spanned<Rdma>>,
     /// Nodes close to each other.

@@ -180,6 +180,12 @@ pub struct Limits {
     /// The most that a container may ask for and use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Amounts>,
+    /// The most GPUs that a container may ask for; on a pool whose GPUs are cut or shared, slices or shares. Each kind
+    /// counts by itself. Where a `LimitRange` would do harm, with `queueing: kueue` and on some clouds, `admission`
+    /// holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [4]))]
+    pub gpus_per_container: Option<Spanned<u32>>,
 }
 
 /// Amounts of CPU and memory.

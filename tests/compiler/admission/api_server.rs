@@ -70,7 +70,7 @@ impl ApiServer {
                 continue;
             }
             let actions = &binding["spec"]["validationActions"];
-            let found = broken(spec, before, after, operation);
+            let found = broken(spec, (before, after), operation, namespace);
             said.extend(found.into_iter().map(|message| {
                 if *actions == json!(["Deny"]) {
                     Said::Refused(message)
@@ -120,8 +120,16 @@ fn matches(spec: &Value, object: &Value, operation: &str) -> bool {
 }
 
 /// The messages of what does not hold.
-fn broken(spec: &Value, before: &Value, after: &Value, operation: &str) -> Vec<String> {
+fn broken(
+    spec: &Value,
+    (before, after): (&Value, &Value),
+    operation: &str,
+    (name, labels): Namespace<'_>,
+) -> Vec<String> {
     let mut context = Context::default();
+    let labels: std::collections::BTreeMap<_, _> = labels.iter().copied().collect();
+    let namespace = json!({"metadata": {"name": name, "labels": labels}});
+    context.add_variable("namespaceObject", &namespace).unwrap();
     context.add_variable("object", after).unwrap();
     context.add_variable("oldObject", before).unwrap();
     let request = json!({"operation": operation});

@@ -452,3 +452,35 @@ fn nothing_that_gpuc_makes_is_refused_or_warned_about() {
     }
     assert!(guarded > 1, "{guarded} clusters have a guard");
 }
+
+#[test]
+fn more_gpus_in_a_container_than_its_team_lets_one_have() {
+    let server = plan(&format!(
+        "{POOLS}\nadmission: {{guard: enforce}}\n\
+         teams: [{{name: research, limits: {{gpusPerContainer: 2}}}}, {{name: vision}}]"
+    ));
+    let research: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "research")]);
+    let vision: api_server::Namespace<'_> = ("b", &[("gpuc.dev/team", "vision")]);
+    let three = asking("nvidia.com/gpu: '3'", TOLERATED);
+    let words = "a container of team research may ask for 2 nvidia.com/gpu at most";
+    let said = server.made(&three, research);
+    assert!(
+        matches!(&said[..], [Said::Refused(message)] if message.contains(words)),
+        "{said:?}"
+    );
+    assert_eq!(server.made(&three, vision), []);
+    // Each container counts by itself, and those that run before the others too.
+    let limits = |count: u32| format!("resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}");
+    let pods = |main: u32, init: u32| {
+        let (main, init) = (limits(main), limits(init));
+        pod(&format!(
+            "{{containers: [{{name: a, {main}}}, {{name: b, {main}}}], initContainers: [{{name: c, {init}}}], {TOLERATED}}}"
+        ))
+    };
+    assert_eq!(server.made(&pods(2, 2), research), []);
+    assert!(matches!(
+        server.made(&pods(2, 3), research)[..],
+        [Said::Refused(_)]
+    ));
+    assert_eq!(server.made(&asking("cpu: '3'", ""), research), []);
+}

@@ -12,6 +12,7 @@ mod manifests;
 mod orphans;
 mod surroundings;
 mod trees;
+mod why;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -59,7 +59,7 @@ fn an_older_chart_is_told_apart_from_what_the_user_changed() {
             pin.version = "0.17.0".to_owned();
         }
         for text in files.values_mut() {
-            *text = text.replace("version: 0.20.0", "version: 0.17.0");
+            *text = text.replace("version: \"0.20.0\"", "version: \"0.17.0\"");
         }
     });
     assert!(

@@ -27,7 +27,10 @@ impl Base {
                 .pointer(&format!("/cloud/{}/cluster/create", self.cloud))
                 .is_none(),
         };
-        (by_others || self.cloud == "onPrem") && DESCRIBING.contains(&leaf.dotted().as_str())
+        let dotted = leaf.dotted();
+        // What nodes have for pods is a fact that somebody looked up, whoever made them.
+        let is_fact = dotted.starts_with("nodePools.allocatable.");
+        is_fact || (by_others || self.cloud == "onPrem") && DESCRIBING.contains(&dotted.as_str())
     }
 
     /// Whether a key has a place in this base: another cloud's section has none, and what no cloud has a say in is

@@ -26,6 +26,14 @@ static EXISTING: Case = Case {
     drift,
 };
 
+static DIRECT: Case = Case {
+    config: include_str!("gcp-gpudirect.yaml"),
+    before: "",
+    elsewhere: RICH.elsewhere,
+    settled: &[],
+    drift,
+};
+
 fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     let name = resource.name.as_str();
     match resource.kind.name {
@@ -44,6 +52,10 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
     match field.kind.name {
         "network" => cluster["network"] = json!("other"),
         "network policies" => cluster["networkConfig"]["datapathProvider"] = json!(null),
+        "Dataplane V2" => cluster["networkConfig"]["datapathProvider"] = json!("LEGACY_DATAPATH"),
+        "several networks for pods" => {
+            cluster["networkConfig"]["enableMultiNetworking"] = json!(null);
+        }
         "subnetwork" => cluster["subnetwork"] = json!("other"),
         "private nodes" => {
             let now = field.want.as_bool().unwrap();
@@ -100,6 +112,10 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
                 "key": "compute.googleapis.com/reservation-name",
                 "values": ["other"],
             });
+        }
+        "networks of the interfaces for GPUs" => {
+            let other = json!({"network": "other", "subnetwork": "other"});
+            pool["networkConfig"]["additionalNodeNetworkConfigs"] = json!([other]);
         }
         "placement" => pool["placementPolicy"] = json!({"policyName": "other"}),
         "most pods on a node" => pool["maxPodsConstraint"]["maxPodsPerNode"] = json!("32"),
@@ -285,8 +301,27 @@ fn what_others_set_is_left_alone() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_is_mended() {
-    life::every_field_occurs(&[&RICH, &EXISTING]);
+    life::every_field_occurs(&[&RICH, &EXISTING, &DIRECT]);
     life::drift_is_mended(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn interfaces_for_gpus_are_made_once_and_their_drift_is_told() {
+    let state = life::is_made_once(&DIRECT);
+    let gke = &state["gke"];
+    let shown = &gke["clusters"]["rich"]["networkConfig"];
+    assert_eq!(shown["enableMultiNetworking"], json!(true));
+    let pool = &gke["pools"]["train"];
+    let interfaces = &pool["networkConfig"]["additionalNodeNetworkConfigs"];
+    assert_eq!(interfaces.as_array().map(Vec::len), Some(4));
+    assert_eq!(
+        interfaces[3],
+        json!({"network": "gpu-3", "subnetwork": "gpu-3-sub"})
+    );
+    assert_eq!(pool["config"]["gvnic"], json!({"enabled": true}));
+    life::drift_is_mended(&DIRECT);
+    life::is_taken_down(&DIRECT);
 }
 
 #[test]

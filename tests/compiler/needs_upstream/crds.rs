@@ -31,7 +31,45 @@ pub(super) fn schemas() -> BTreeMap<String, Value> {
             }
         }
     }
+    schemas.extend(of_google());
     schemas
+}
+
+/// What pools with GPUDirect tell their cluster. Google Kubernetes Engine brings the definitions, no chart does.
+///
+/// Source: kubernetes/cloud-provider-gcp@0494afac `crd/config/crds/networking.gke.io_networks.yaml` and
+/// `networking.gke.io_gkenetworkparamsets.yaml`, what objects of the type `Device` may say.
+fn of_google() -> Vec<(String, Value)> {
+    let strict = |properties: Value, required: Value| {
+        json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": properties,
+            "required": required,
+        })
+    };
+    let text = json!({"type": "string"});
+    let named = json!({"group": text, "kind": text, "name": text});
+    let network = json!({
+        "type": {"enum": ["L2", "L3", "Device"]},
+        "parametersRef": strict(named, json!(["group", "kind", "name"])),
+    });
+    let parameters = json!({
+        "vpc": text,
+        "vpcSubnet": text,
+        "deviceMode": {"enum": ["DPDK-VFIO", "NetDevice"]},
+    });
+    let object = |kind: &str, spec: Value| {
+        let schema = json!({"apiVersion": {}, "kind": {}, "metadata": {}, "spec": spec});
+        let schema = strict(schema, json!(["spec"]));
+        (format!("networking.gke.io/v1 {kind}"), schema)
+    };
+    let network = strict(network, json!(["type"]));
+    let parameters = strict(parameters, json!(["vpc", "vpcSubnet"]));
+    vec![
+        object("Network", network),
+        object("GKENetworkParamSet", parameters),
+    ]
 }
 
 /// The schemas of a definition's versions.

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
+use super::kept;
 use super::oracle::Node;
 
 const TAINTS: [&str; 3] = ["example.com/team", "maintenance", "nvidia.com/gpu"];
@@ -200,10 +201,15 @@ impl Cluster {
     /// The nodes that a pool may have, one for each zone. Where the file says nothing of zones, any.
     pub(super) fn nodes(&self, pool: &Pool) -> Vec<Node> {
         let (machine, cores, gib, gpus, architecture) = self.machine(pool);
-        let (_, devices) = self.sharing(pool);
+        let (sharing, devices) = self.sharing(pool);
+        let (cpu, memory) =
+            kept::on_node(self.is_gcp, (machine, gib, gpus), sharing.contains("mps"));
         let mut allocatable = BTreeMap::from([
-            ("cpu".to_owned(), cores * 1000),
-            ("memory".to_owned(), gib * 1024 * 1024 * 1024 * 1000),
+            ("cpu".to_owned(), cores * 1000 - kept::cores(cores) - cpu),
+            (
+                "memory".to_owned(),
+                (gib * 1024 * 1024 * 1024 - memory) * 1000,
+            ),
         ]);
         for (name, count) in devices {
             allocatable.insert((*name).to_owned(), count * gpus * 1000);
@@ -329,13 +335,19 @@ fn resources() -> impl Strategy<Value = Value> {
             json!("500m"),
             json!(2),
             json!("4"),
+            json!("3910m"),
+            json!("3920m"),
+            json!("3921m"),
             json!("4001m"),
-            json!(48),
+            json!(47),
         ]),
     );
     let memory = prop::option::weighted(
         0.3,
-        prop::sample::select(vec!["512Mi", "8Gi", "16Gi", "16385Mi", "100Gi"]),
+        prop::sample::select(vec![
+            "512Mi", "8Gi", "13621Mi", "13622Mi", "15359Mi", "15360Mi", "28734Mi", "28735Mi",
+            "16385Mi", "100Gi",
+        ]),
     );
     (devices, cpu, memory, any::<bool>()).prop_map(|(devices, cpu, memory, as_request)| {
         let mut list = Map::new();

@@ -2,6 +2,7 @@
 
 mod drawn;
 mod guard;
+mod kept;
 mod oracle;
 mod words;
 

@@ -85,6 +85,27 @@ fn machines_that_are_too_small_or_run_something_else() {
             "pool `shared` has machines with 4 cores, not 4.5, and has machines with 16 GiB of memory, not 24 GiB",
         ],
     );
+    says(
+        &[
+            SYSTEM,
+            TRAIN,
+            "name: told, machine: g6.xlarge, nodes: {count: 1}, allocatable: {cpu: 3, memory: 15Gi}",
+        ],
+        &pod(&json!({"cpu": "3950m", "memory": "15800Mi"})),
+        &[
+            "pool `system` has machines with 4 cores, which leave pods an estimated 3.92 cores, not 3.95",
+            "pool `told` has nodes that leave pods 2.99 cores, not 3.95, and has nodes that leave pods 14.9 GiB of \
+             memory, not 15.4 GiB",
+        ],
+    );
+    says(
+        &[TRAIN],
+        &pod(&json!({"memory": "1134Gi"})),
+        &[
+            "pool `train` has machines with 1152 GiB of memory, which leave pods an estimated 1133.6 GiB of memory, not \
+             1134 GiB",
+        ],
+    );
     let demand = Demand {
         architecture: Some(Spanned::unwritten(CpuArchitecture::Arm64)),
         ..Demand::default()

@@ -47,7 +47,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cloud",
         &[
-            "check", "diag", "lower", "model", "node", "plan", "resolve", "shell", "source",
+            "check",
+            "diag",
+            "lower",
+            "model",
+            "node",
+            "placement",
+            "plan",
+            "resolve",
+            "shell",
+            "source",
         ],
     ),
     (
@@ -118,6 +127,13 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "audit", "check", "decode", "diag", "emit", "expand", "load", "lock", "lower", "model",
             "plan", "resolve", "tree",
+        ],
+    ),
+    (
+        "why",
+        &[
+            "chart", "compile", "diag", "emit", "load", "lock", "model", "node", "plan", "schema",
+            "shell", "source", "yaml",
         ],
     ),
     ("fleet", &["compile", "diag", "plan", "source"]),

@@ -1,45 +1,117 @@
-//! How many pods of a patched object work as one, each on a node of its own.
+//! How many pods a patched object makes.
 
 use gpuc_schema::Span;
 
 use crate::node::{Node, Scalar, Value};
 use crate::plan::Object;
 
-/// How many there are, and where somebody wrote it; `None` where each pod works for itself.
-pub(super) fn at_once(object: &Object) -> Option<(u32, Option<Span>)> {
+/// How many pods there are, and where somebody wrote it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Count {
+    pub(super) pods: u64,
+    pub(super) span: Option<Span>,
+}
+
+/// How many pods of an object work as one, each on a node of its own; `None` where each pod works for itself.
+pub(super) fn at_once(object: &Object) -> Option<Count> {
     let spec = object.node.get("spec")?;
-    let counts: Vec<Vec<&Node>> = match object.identity.kind.as_str() {
-        "TrainJob" => vec![vec![spec.get("trainer")?.get("numNodes")?]],
-        "LeaderWorkerSet" => vec![vec![spec.get("leaderWorkerTemplate")?.get("size")?]],
+    let counts = match object.identity.kind.as_str() {
+        "TrainJob" | "PyTorchJob" | "JobSet" => groups(object),
+        "LeaderWorkerSet" => {
+            let size = spec.get("leaderWorkerTemplate")?.get("size")?;
+            vec![Count::of(&[size])]
+        }
+        _ => return None,
+    };
+    if counts.is_empty() {
+        return None;
+    }
+    let pods = counts.iter().map(|count| count.pods);
+    Some(Count {
+        pods: pods.fold(0, u64::saturating_add),
+        span: counts.iter().find_map(|count| count.span),
+    })
+}
+
+/// How many pods of each kind an object makes at once, in the order of what says what they are; nothing where it does
+/// not say.
+pub(super) fn groups(object: &Object) -> Vec<Count> {
+    let spec = object.node.get("spec");
+    let found = spec.and_then(|spec| match object.identity.kind.as_str() {
+        "Deployment" | "StatefulSet" => Some(vec![Count::of(&[spec.get("replicas")?])]),
+        "Job" => Some(vec![of_job(spec)]),
+        "CronJob" => Some(vec![of_job(spec.get("jobTemplate")?.get("spec")?)]),
+        "TrainJob" => Some(vec![Count::of(&[spec.get("trainer")?.get("numNodes")?])]),
         "PyTorchJob" => {
             let replicas = spec.get("pytorchReplicaSpecs")?.entries().iter();
-            let replicas = replicas.filter_map(|entry| entry.value.get("replicas"));
-            replicas.map(|count| vec![count]).collect()
+            let replicas = replicas.map(|entry| entry.value.get("replicas"));
+            Some(replicas.map(|count| Count::of(count.as_slice())).collect())
         }
         "JobSet" => {
             let groups = spec.get("replicatedJobs")?.items().iter();
             let counts = groups.map(|group| {
                 let job = group.get("template").and_then(|it| it.get("spec"));
-                let pods = job.and_then(|job| job.get("parallelism"));
-                group.get("replicas").into_iter().chain(pods).collect()
+                let each = job.map_or(Count::ONE, of_job);
+                let jobs = group.get("replicas");
+                Count::of(jobs.as_slice()).times(each)
             });
-            counts.collect()
+            Some(counts.collect())
         }
-        _ => return None,
-    };
-    let place = counts.iter().flatten().map(|node| node.span());
-    let place = place.into_iter().find(|span| span.is_written());
-    let products = counts.iter().map(|factors| {
-        let factors = factors.iter().map(|node| number(node));
-        factors.fold(1, u32::saturating_mul)
+        "LeaderWorkerSet" => {
+            let template = spec.get("leaderWorkerTemplate")?;
+            let sets = Count::of(spec.get("replicas").as_slice());
+            let size = Count::of(template.get("size").as_slice());
+            let workers = Count {
+                pods: size.pods.saturating_sub(1),
+                ..size
+            };
+            let leaders = template.get("leaderTemplate").map(|_| sets);
+            Some(match leaders {
+                Some(leaders) => vec![leaders, sets.times(workers)],
+                None => vec![sets.times(size)],
+            })
+        }
+        _ => None,
     });
-    Some((products.fold(0, u32::saturating_add), place))
+    found.unwrap_or_default()
+}
+
+/// A job has no more pods at once than are left to complete.
+fn of_job(spec: &Node) -> Count {
+    let at_once = Count::of(spec.get("parallelism").as_slice());
+    match spec.get("completions") {
+        Some(all) if number(all) < at_once.pods => Count::of(&[all]),
+        _ => at_once,
+    }
+}
+
+impl Count {
+    const ONE: Self = Self {
+        pods: 1,
+        span: None,
+    };
+
+    /// The product of what was said.
+    fn of(factors: &[&Node]) -> Self {
+        let product = factors.iter().map(|node| Self {
+            pods: number(node),
+            span: Some(node.span()).filter(|span| span.is_written()),
+        });
+        product.fold(Self::ONE, Self::times)
+    }
+
+    fn times(self, other: Self) -> Self {
+        Self {
+            pods: self.pods.saturating_mul(other.pods),
+            span: self.span.or(other.span),
+        }
+    }
 }
 
 /// One where it is no number: what a count may be is said elsewhere.
-fn number(node: &Node) -> u32 {
+fn number(node: &Node) -> u64 {
     match node.value {
-        Value::Scalar(Scalar::Integer(count)) => u32::try_from(count.max(0)).unwrap_or(u32::MAX),
+        Value::Scalar(Scalar::Integer(count)) => u64::try_from(count.max(0)).unwrap_or(u64::MAX),
         _ => 1,
     }
 }

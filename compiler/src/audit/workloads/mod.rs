@@ -1,8 +1,10 @@
 //! What users lay over workloads, held against what gpuc derives and against the pools.
 
 mod counts;
+mod numbers;
 mod refused;
 mod shape;
+mod together;
 mod typed;
 
 use gpuc_schema::Spanned;
@@ -83,7 +85,8 @@ pub(super) static PATCHED_NOWHERE: Code = Code {
     explain: "### What it checks
 
 The pods of a workload with its `podPatch` and `patch` laid over them, against the nodes of every pool:
-resources, CPU, memory, node selectors, taints, images.
+resources, CPU, memory, node selectors, taints, images. With as many pods as a patch says, services are
+held against the most nodes of their pools together with all others.
 
 ### Why it matters
 
@@ -139,8 +142,9 @@ pub(super) static PATCH_UNREADABLE: Code = Code {
 
 The workload with its `podPatch` and `patch` laid over it: whether mappings and lists are still what
 they were, every container has a name and an image, the container that gpuc makes is there, Kubernetes
-knows every field and takes its value, and the selector selects the pods of the template. Of custom
-resources it is the pods that are read so.
+knows every field and takes its value, and the selector selects the pods of the template; whether no
+count of pods is less than it may be, and no variable has both a `value` and a `valueFrom`. Of custom
+resources it is the pods and these counts that are read so.
 
 ### Why it matters
 
@@ -197,7 +201,8 @@ pub(super) static PATCH_REFUSED: Code = Code {
     explain: "### What it checks
 
 The workload with its `podPatch` and `patch` laid over it, by the rules of `gpuc check`: requests and
-limits of GPUs that differ, resources that no pool offers, and the other errors that manifests may have.
+limits of GPUs that differ, resources that no pool offers, and the other errors that manifests may have;
+and with as many pods as the patch says, against what its team may have.
 
 ### Why it matters
 
@@ -253,9 +258,9 @@ struct Wrong {
 
 /// Looks at every workload that has a patch.
 pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
+    let before = report.count(Severity::Error);
     for workload in &cluster.written.workloads {
-        let patches = [&workload.pod_patch, &workload.patch];
-        if patches.iter().any(|patch| !patch.value.is_empty()) {
+        if is_patched(workload) {
             let wrong = shape::look(cluster, workload);
             if !wrong.is_empty() {
                 for it in wrong {
@@ -276,6 +281,15 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
             }
         }
     }
+    if report.count(Severity::Error) == before {
+        together::look(cluster, report);
+    }
+}
+
+/// Whether anything is laid over a workload.
+fn is_patched(workload: &Workload) -> bool {
+    let patches = [&workload.pod_patch, &workload.patch];
+    patches.iter().any(|patch| !patch.value.is_empty())
 }
 
 fn undoes(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
@@ -342,7 +356,10 @@ fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Repor
     let pods = objects.iter().find_map(counts::at_once);
     for object in &objects {
         for spec in pod_specs(&object.node) {
-            let pods = pods.map(|pods| Spanned::new(pods.0, pods.1.unwrap_or(patch_of(workload))));
+            let pods = pods.map(|count| {
+                let many = u32::try_from(count.pods).unwrap_or(u32::MAX);
+                Spanned::new(many, count.span.unwrap_or(patch_of(workload)))
+            });
             let demand = Demand {
                 apart: pods.is_some(),
                 pods,

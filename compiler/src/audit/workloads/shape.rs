@@ -6,7 +6,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::Workload;
 use serde_json::json;
 
-use super::{Wrong, patch_of, typed};
+use super::{Wrong, numbers, patch_of, typed};
 use crate::check::Checked;
 use crate::lower::workloads::{made, patched, pod_specs};
 use crate::node::{Node, Scalar, Value};
@@ -72,6 +72,7 @@ pub(super) fn look(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTree
     if found.is_empty() {
         for object in &after {
             found.extend(typed::look(object, patch_of(workload)));
+            found.extend(numbers::look(object, patch_of(workload)));
         }
     }
     found

@@ -17,6 +17,7 @@ mod os;
 mod pool;
 mod provision;
 mod regions;
+mod reserved;
 mod rules;
 mod storage;
 mod tags;
@@ -35,7 +36,7 @@ use super::{
     OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
-use crate::model::{Cluster, Label, MachineType, Offer, Pool, PoolTaint};
+use crate::model::{Cluster, Daemon, Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
 use crate::plan::{Object, Provisioning, ResourceKind};
 
@@ -107,6 +108,7 @@ static FACTS: Facts = Facts {
     repairs: Repairs::WhenAsked,
     // Source: docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html, 2026-11-22.
     policies_shown_by: "`aws eks describe-addon --addon-name vpc-cni` with `enableNetworkPolicy` among its `configurationValues`, or another network plugin that does",
+    reserved: Some(reserved::of_node),
 };
 
 static RESOURCES: &[&ResourceKind] = &[
@@ -175,6 +177,18 @@ impl Cloud for Eks {
         efa.zip(interfaces).map(offer).into_iter().collect()
     }
 
+    /// Of the plugin of EFA interfaces, whether eksctl brings it or a chart of this tree.
+    ///
+    /// Source: aws/eks-charts `stable/aws-efa-k8s-device-plugin/values.yaml`, `resources`, read 2026-11-21; of eksctl's
+    /// copy from memory.
+    fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+        let settings = config.charts.aws_efa_k8s_device_plugin.as_ref();
+        let is_plain = settings.is_none_or(|settings| settings.values.is_empty());
+        let is_there = pool.written.network.efa.is_some() && is_plain;
+        let plugin = is_there.then(|| Daemon::new("efa-device-plugin", (10, 20)));
+        plugin.into_iter().collect()
+    }
+
     /// The driver of EFA keeps 5128 pages of 2 MiB on a node for it, of which AWS' own manifests ask for 5120 MiB;
     /// Bottlerocket keeps none unless it is told to.
     ///
@@ -185,6 +199,7 @@ impl Cloud for Eks {
         FabricSettings {
             env: &[("FI_PROVIDER", "efa")],
             huge_pages_mib: if keeps { 5120 } else { 0 },
+            ..FabricSettings::default()
         }
     }
 

@@ -11,6 +11,7 @@ pub mod names;
 mod os;
 mod pool;
 mod regions;
+mod reserved;
 mod rules;
 mod storage;
 #[cfg(test)]
@@ -103,6 +104,7 @@ static FACTS: Facts = Facts {
     repairs: Repairs::Always,
     // Source: learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22.
     policies_shown_by: "`az aks show --query networkProfile.networkPolicy` with `cilium`, `calico` or `azure`",
+    reserved: Some(reserved::of_node),
 };
 
 static RESOURCES: &[&ResourceKind] = &[

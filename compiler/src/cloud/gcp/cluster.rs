@@ -12,7 +12,8 @@ use serde_json::json;
 use super::place::{self, Place};
 use super::setting::Setting;
 use super::{
-    DEFAULT_POOL, addons, cluster_fields as kinds, created, maintenance, memory, pool, section,
+    DEFAULT_POOL, addons, cluster_fields as kinds, created, gpudirect, maintenance, memory, pool,
+    section,
 };
 use crate::check::Checked;
 use crate::node::{Because, Origin};
@@ -59,6 +60,7 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
         }]
         .into_iter()
         .chain(addons::of_others(cluster, place))
+        .chain(gpudirect::of_others(cluster, place))
         .collect(),
         resources,
         credentials: Credentials::Fetch(place.cluster("get-credentials")),
@@ -107,7 +109,7 @@ fn settings(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Vec<S
     let mut settings = vec![network(create)];
     settings.extend(subnetwork(create));
     settings.push(private_nodes(create));
-    settings.extend(policies(cluster));
+    settings.extend(networking(cluster, place));
     settings.push(release_channel(create, place));
     settings.push(control_plane(cluster, place));
     settings.push(workload_identity(create, place));
@@ -137,11 +139,22 @@ fn private_nodes(create: &GcpCreate) -> Setting {
     Setting::new(&kinds::PRIVATE_NODES, json!(private.value), private.span).flags(flag)
 }
 
-/// What enforces the policies of isolated teams.
-fn policies(cluster: Checked<'_>) -> Option<Setting> {
-    let span = cluster.isolation().next()?;
-    let setting = Setting::new(&kinds::POLICIES, json!(true), span);
-    Some(setting.flag("--enable-dataplane-v2"))
+/// What enforces the policies of isolated teams, and what gives pods several interfaces: Dataplane V2 does either, and
+/// nothing else does the second.
+fn networking(cluster: Checked<'_>, place: Place<'_>) -> Vec<Setting> {
+    const DATAPLANE: &str = "--enable-dataplane-v2";
+    const SEVERAL: &str = "--enable-multi-networking";
+    if let Some((_, written, _)) = gpudirect::pools(&cluster).next() {
+        let several = Setting::new(&kinds::MULTI_NETWORKING, json!(true), written.span);
+        let update = place.cluster("update").with([SEVERAL]);
+        return vec![
+            Setting::new(&kinds::DATAPLANE, json!(true), written.span).flag(DATAPLANE),
+            several.flag(SEVERAL).update(update),
+        ];
+    }
+    let isolated = cluster.isolation().next();
+    let policies = |span| Setting::new(&kinds::POLICIES, json!(true), span).flag(DATAPLANE);
+    isolated.map(policies).into_iter().collect()
 }
 
 fn release_channel(create: &GcpCreate, place: Place<'_>) -> Setting {

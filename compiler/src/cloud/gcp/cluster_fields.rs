@@ -12,6 +12,8 @@ pub(super) static FIELDS: &[FieldKind] = &[
     SUBNETWORK,
     PRIVATE_NODES,
     POLICIES,
+    DATAPLANE,
+    MULTI_NETWORKING,
     RELEASE_CHANNEL,
     CONTROL_PLANE,
     WORKLOAD_IDENTITY,
@@ -66,6 +68,25 @@ pub(super) const POLICIES: FieldKind = FieldKind {
                  which makes every node again",
     },
     source: "docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2 and .../network-policy, 2026-11-22",
+};
+
+pub(super) const DATAPLANE: FieldKind = FieldKind {
+    name: "Dataplane V2",
+    read: r#".networkConfig.datapathProvider == "ADVANCED_DATAPATH""#,
+    create: Some("--enable-dataplane-v2"),
+    change: Change::Replaces {
+        reason: "a cluster gets Dataplane V2, without which pods have no second interface, when it is made",
+    },
+    source: "docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2 and \
+             .../setup-multinetwork-support-for-pods, 2026-11-22",
+};
+
+pub(super) const MULTI_NETWORKING: FieldKind = FieldKind {
+    name: "several networks for pods",
+    read: ".networkConfig.enableMultiNetworking // false",
+    create: Some("--enable-multi-networking"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
 };
 
 pub(super) const RELEASE_CHANNEL: FieldKind = FieldKind {

@@ -29,13 +29,18 @@ const NAMESPACE: &str = "kube-system";
 const PAUSE: &str =
     "gke.gcr.io/pause:3.8@sha256:880e63f94b145e46f1b1082bb71b85e21f16b99b180b9996407d61240ceb9830";
 
+/// What a pod of the installer asks for as long as it lives, because Kubernetes counts what it needed to start:
+/// thousandths of a core, and MiB.
+pub(super) const ASKS: (u64, u64) = (150, 256);
+
+/// Whether a DaemonSet installs a pool's driver.
+pub(super) fn is_on(pool: &Pool) -> bool {
+    pool.has_gpus() && pool.driver.value == DriverOwner::DaemonSet
+}
+
 /// One `DaemonSet` for each pool whose driver is installed by one, and the account they run as.
 pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
-    let pools: Vec<_> = cluster
-        .gpu_pools()
-        .map(|(pool, _)| pool)
-        .filter(|pool| pool.driver.value == DriverOwner::DaemonSet)
-        .collect();
+    let pools: Vec<_> = cluster.pools.iter().filter(|pool| is_on(pool)).collect();
     if pools.is_empty() {
         return Vec::new();
     }
@@ -236,7 +241,7 @@ fn installer(pool: &Pool, is_ubuntu: bool, mounts: &[Mount]) -> Container {
         image: Some(image.to_owned()),
         image_pull_policy: Some(pull.to_owned()),
         name: "install".to_owned(),
-        resources: Some(requests("150m", "256Mi")),
+        resources: Some(requests(ASKS)),
         security_context: Some(SecurityContext {
             privileged: Some(true),
             ..SecurityContext::default()
@@ -250,7 +255,7 @@ fn pause() -> Container {
     Container {
         image: Some(PAUSE.to_owned()),
         name: "pause".to_owned(),
-        resources: Some(requests("1m", "8Mi")),
+        resources: Some(requests((1, 8))),
         security_context: Some(SecurityContext {
             allow_privilege_escalation: Some(false),
             read_only_root_filesystem: Some(true),
@@ -260,10 +265,10 @@ fn pause() -> Container {
     }
 }
 
-fn requests(cpu: &str, memory: &str) -> ResourceRequirements {
-    let quantities = [("cpu", cpu), ("memory", memory)];
-    let quantities =
-        quantities.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
+/// So many thousandths of a core and MiB.
+fn requests((cpu, mib): (u64, u64)) -> ResourceRequirements {
+    let quantities = [("cpu", format!("{cpu}m")), ("memory", format!("{mib}Mi"))];
+    let quantities = quantities.map(|(name, amount)| (name.to_owned(), Quantity(amount)));
     ResourceRequirements {
         requests: Some(BTreeMap::from(quantities)),
         ..ResourceRequirements::default()

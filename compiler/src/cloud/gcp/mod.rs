@@ -8,6 +8,7 @@ mod cluster;
 mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
+mod gpudirect;
 pub mod machines;
 mod maintenance;
 mod memory;
@@ -18,6 +19,7 @@ pub mod partitions;
 mod place;
 mod pool;
 mod regions;
+mod reserved;
 mod rules;
 mod setting;
 mod storage;
@@ -36,11 +38,11 @@ use gpuc_schema::gpu::GpuModel;
 use super::machine::Machine;
 use super::storage::VolumeType;
 use super::{
-    Cloud, DiskRange, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma, OwnLabel, Repairs,
-    labels_of_place,
+    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
-use crate::model::{Cluster, Label, MachineType, Pool, PoolTaint};
+use crate::model::{Cluster, Daemon, Label, MachineType, Pool, PoolTaint};
 use crate::node::Origin;
 use crate::plan::{Object, Provisioning, ResourceKind};
 
@@ -106,6 +108,7 @@ static FACTS: Facts = Facts {
     repairs: Repairs::Always,
     // Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2, 2026-11-22.
     policies_shown_by: "`gcloud container clusters describe` with `datapathProvider: ADVANCED_DATAPATH`, or `networkPolicy` with `enabled: true`",
+    reserved: Some(reserved::of_node),
 };
 
 static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];
@@ -157,6 +160,13 @@ impl Cloud for Gke {
         count: u32,
     ) -> Option<Result<(), String>> {
         Some(accelerator::attach(machine, model, count))
+    }
+
+    fn daemons(&self, _config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+        let installer = driver_installer::is_on(pool);
+        let installer =
+            installer.then(|| Daemon::new("nvidia-driver-installer", driver_installer::ASKS));
+        installer.into_iter().collect()
     }
 
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {
@@ -228,8 +238,16 @@ impl Cloud for Gke {
         Err(NoRdma {
             why: "GKE brings the network of its GPU machines itself, and its own plugins for it"
                 .to_owned(),
-            help: "remove `rdma`, and follow GKE's guide for the machine type",
+            help: "remove `rdma`; `a3-megagpu-8g` and `a3-highgpu-8g` take `gpudirect`",
         })
+    }
+
+    fn gpudirect(&self, pool: &Pool) -> Result<usize, NoRdma> {
+        gpudirect::protocol(pool).map(|protocol| protocol.interfaces)
+    }
+
+    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+        gpudirect::settings(pool)
     }
 
     fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
@@ -289,6 +307,7 @@ impl Cloud for Gke {
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         let mut objects = driver_installer::objects(*cluster);
         objects.extend(admission::objects(*cluster));
+        objects.extend(gpudirect::objects(*cluster));
         objects
     }
 }

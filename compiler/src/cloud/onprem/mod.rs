@@ -72,6 +72,7 @@ static FACTS: Facts = Facts {
     repairs: Repairs::Never,
     // Source: kubernetes.io/docs/concepts/services-networking/network-policies; the plugins from memory, 2026-11-22.
     policies_shown_by: "the network plugin that runs in the cluster: Calico and Cilium enforce them, Flannel by itself does not",
+    reserved: None,
 };
 
 impl Cloud for OnPrem {

@@ -3,6 +3,11 @@
 use super::super::deltas::{Delta, Fate};
 use super::super::impact::Impact;
 use super::{Setting, Verdict};
+use crate::chart::{
+    CLUSTER_AUTOSCALER, Chart, DCGM_EXPORTER, DRA_DRIVER_NVIDIA_GPU, EFA_DEVICE_PLUGIN,
+    GPU_OPERATOR, JOBSET, JUPYTERHUB, KARPENTER, KUBE_PROMETHEUS_STACK, KUBEFLOW_TRAINER, KUEUE,
+    LWS, NETWORK_OPERATOR, NODE_FEATURE_DISCOVERY, NVIDIA_DEVICE_PLUGIN,
+};
 
 /// What the values below a key reach.
 type Row = (&'static str, Impact);
@@ -12,17 +17,17 @@ type Row = (&'static str, Impact);
 ///
 /// Which part of a chart reads a key is its templates' to say: the charts at the versions that [`crate::chart`] pins,
 /// their values as kept for tests (read 2026-11-22).
-const CHARTS: &[(&str, Impact, &[Row])] = &[
-    ("aws-efa-k8s-device-plugin", Impact::PluginRestarted, &[]),
-    ("cluster-autoscaler", Impact::ServiceRestarted, &[]),
-    ("dcgm-exporter", Impact::ServiceRestarted, &[]),
+static CHARTS: &[(&Chart, Impact, &[Row])] = &[
+    (&EFA_DEVICE_PLUGIN, Impact::PluginRestarted, &[]),
+    (&CLUSTER_AUTOSCALER, Impact::ServiceRestarted, &[]),
+    (&DCGM_EXPORTER, Impact::ServiceRestarted, &[]),
     (
-        "dra-driver-nvidia-gpu",
+        &DRA_DRIVER_NVIDIA_GPU,
         Impact::PluginRestarted,
         &[("controller", Impact::ServiceRestarted)],
     ),
     (
-        "gpu-operator",
+        &GPU_OPERATOR,
         Impact::ServiceRestarted,
         &[
             ("driver", Impact::DriverRestarted),
@@ -35,34 +40,34 @@ const CHARTS: &[(&str, Impact, &[Row])] = &[
             ("migManager.config", Impact::SlicesRecut),
         ],
     ),
-    ("jobset", Impact::ServiceRestarted, &[]),
+    (&JOBSET, Impact::ServiceRestarted, &[]),
     (
-        "jupyterhub",
+        &JUPYTERHUB,
         Impact::ServiceRestarted,
         &[("singleuser", Impact::Nothing)],
     ),
-    ("karpenter", Impact::ServiceRestarted, &[]),
+    (&KARPENTER, Impact::ServiceRestarted, &[]),
     (
-        "kube-prometheus-stack",
+        &KUBE_PROMETHEUS_STACK,
         Impact::ServiceRestarted,
         &[
             ("defaultRules", Impact::WatchedDifferently),
             ("additionalPrometheusRulesMap", Impact::WatchedDifferently),
         ],
     ),
-    ("kubeflow-trainer", Impact::ServiceRestarted, &[]),
-    ("kueue", Impact::ServiceRestarted, &[]),
-    ("lws", Impact::ServiceRestarted, &[]),
-    ("network-operator", Impact::ServiceRestarted, &[]),
-    ("node-feature-discovery", Impact::ServiceRestarted, &[]),
-    ("nvidia-device-plugin", Impact::PluginRestarted, &[]),
+    (&KUBEFLOW_TRAINER, Impact::ServiceRestarted, &[]),
+    (&KUEUE, Impact::ServiceRestarted, &[]),
+    (&LWS, Impact::ServiceRestarted, &[]),
+    (&NETWORK_OPERATOR, Impact::ServiceRestarted, &[]),
+    (&NODE_FEATURE_DISCOVERY, Impact::ServiceRestarted, &[]),
+    (&NVIDIA_DEVICE_PLUGIN, Impact::PluginRestarted, &[]),
 ];
 
 pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     let chart = setting.part(&delta.key).and_then(|part| part.chart);
     let row = CHARTS
         .iter()
-        .find(|row| chart.is_some_and(|chart| chart.name == row.0));
+        .find(|row| chart.is_some_and(|chart| chart.name == row.0.name));
     let (usual, rows) = row.map_or((Impact::ServiceRestarted, &[][..]), |row| (row.1, row.2));
     let path = delta.path.as_deref();
     match (delta.fate(), path) {
@@ -121,14 +126,13 @@ mod tests {
 
     #[test]
     fn every_chart_has_a_row_and_every_row_a_key_that_its_chart_reads() {
-        let names: Vec<_> = CHARTS.iter().map(|row| row.0).collect();
+        let names: Vec<_> = CHARTS.iter().map(|row| row.0.name).collect();
         let mut charts: Vec<_> = chart::CHARTS.iter().map(|chart| chart.name).collect();
         charts.sort_unstable();
         assert_eq!(names, charts);
-        for (name, _, rows) in CHARTS {
-            let chart = chart::of(name).unwrap();
+        for (chart, _, rows) in CHARTS {
+            let name = chart.name;
             for (key, _) in *rows {
-                let first = key.split('.').next().unwrap();
                 let keys = chart::keys::Keys::of(chart.name).unwrap();
                 let found = keys.find(&key.split('.').collect::<Vec<_>>());
                 assert!(

@@ -8,8 +8,8 @@ use super::super::shown::{Change, ClusterFate, Diff, Diffs};
 use super::{cause, count, field, subject};
 use crate::diag::render::cell;
 
-/// The most characters of what is printed. A comment on GitHub may have 65,536, by the error that its API answers to longer ones: "Body is too long
-/// (maximum is 65536 characters)". GitLab takes a million.
+/// The most characters of what is printed. A comment on GitHub may have 65,536, by the error that its API answers to
+/// longer ones: "Body is too long (maximum is 65536 characters)". GitLab takes a million.
 pub const LONGEST: usize = 65_536 - FOR_OTHERS;
 
 /// What is left to whoever puts the comment down: a mark to find it by, and findings above it.

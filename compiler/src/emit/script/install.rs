@@ -1,6 +1,7 @@
 //! The script that brings to the cluster what runs in it, where no other tool does.
 
 use super::command::lines;
+use super::parts::{Part, Parts};
 use super::verify::credentials;
 use super::{head_with, tools_needed};
 use crate::emit::header::Header;
@@ -12,21 +13,22 @@ use crate::shell::quote;
 const STEPS: &str = include_str!("install.sh");
 
 /// A script with a call for every step, each after what it needs.
-pub(super) fn install(plan: &Plan, header: &Header) -> String {
+pub(super) fn install<'p>(plan: &'p Plan, header: &Header) -> Parts<'p> {
     let about = format!(
         "Brings to cluster {} what runs in it, each part after what it needs.",
         plan.cluster
     );
-    let mut text = head_with(header, &[&about], "cloud/lib.sh");
-    text += STEPS;
-    text.push('\n');
-    text += &access(plan);
-    text.push('\n');
+    let mut parts = head_with(header, &[&about], "cloud/lib.sh");
+    parts.add(Part::Fixed(BRINGS), format!("{STEPS}\n"));
+    parts.add(Part::Credentials, access(plan) + "\n");
     for step in &plan.steps {
-        text += &call(plan, step);
+        parts.add(Part::Step(step), call(plan, step));
     }
-    text
+    parts
 }
+
+/// What the text is for that every such script has.
+const BRINGS: &str = "reads the flags, and has what brings a release or a folder of objects";
 
 /// What the script needs to reach the cluster; a dry run does not reach for it.
 fn access(plan: &Plan) -> String {

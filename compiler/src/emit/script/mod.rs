@@ -9,6 +9,7 @@
 
 mod command;
 mod install;
+mod parts;
 mod resource;
 mod teardown;
 mod verify;
@@ -17,45 +18,71 @@ use std::collections::BTreeMap;
 
 use super::header::Header;
 use super::{name, yaml_file};
-use crate::plan::{Command, Contents, Delivery, File, IdentityCheck, Plan, Provisioning};
+use crate::plan::{
+    Command, Contents, Delivery, File, IdentityCheck, Plan, Provisioning, ResourceKind,
+};
 use crate::shell::{is_unseen, quote};
 use crate::tree::Tree;
 use command::{call, lines};
+pub use parts::{Doing, Part, Parts};
 
 /// What every script reads.
 const LIBRARY: &str = include_str!("../lib.sh");
 
 /// The scripts of a cluster and the files beside them.
 pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
-    let provisioning = &plan.provisioning;
-    let mut add = |name: &str, text: String| tree.add_script(format!("cloud/{name}.sh"), text);
-    let scripts = resource::scripts(provisioning, header);
-    for (name, text) in &scripts {
-        add(name, text.clone());
+    for (path, parts) in scripts(plan, header) {
+        tree.add_script(path, parts.text());
     }
-    if !scripts.is_empty() {
-        add(
-            "apply",
-            apply(plan, header, scripts.iter().map(|(name, _)| name.as_str())),
-        );
-        add("teardown", teardown::teardown(plan, header));
+    tree.add(LIBRARY_FILE, format!("{}{LIBRARY}", header.comment()));
+    for (path, kind) in definitions(plan) {
+        let text = format!("{}{}", header.comment(), kind.definitions);
+        tree.add(path, text);
     }
-    add("verify", verify::verify(plan, header));
-    tree.add("cloud/lib.sh", format!("{}{LIBRARY}", header.comment()));
-    let kinds = provisioning.resources.iter().map(|resource| resource.kind);
-    let definitions: BTreeMap<_, _> = kinds.filter_map(resource::definitions).collect();
-    for (name, text) in definitions {
-        tree.add(
-            format!("cloud/{name}"),
-            format!("{}{text}", header.comment()),
-        );
-    }
-    for file in &provisioning.files {
+    for file in &plan.provisioning.files {
         add_file(file, header, tree);
     }
-    if has_install(plan) {
-        tree.add_script(INSTALL, install::install(plan, header));
+}
+
+/// The library's path.
+pub(super) const LIBRARY_FILE: &str = "cloud/lib.sh";
+
+/// Every script by its path, as its parts.
+pub(super) fn scripts<'p>(plan: &'p Plan, header: &Header) -> Vec<(String, Parts<'p>)> {
+    let provisioning = &plan.provisioning;
+    let own = resource::scripts(provisioning, header);
+    let mut scripts = Vec::new();
+    if !own.is_empty() {
+        let names = own.iter().map(|(name, _)| name.as_str());
+        scripts.push(("apply".to_owned(), apply(plan, header, names)));
+        scripts.push(("teardown".to_owned(), teardown::teardown(plan, header)));
     }
+    scripts.push(("verify".to_owned(), verify::verify(plan, header)));
+    let all = own.into_iter().chain(scripts);
+    let mut scripts: Vec<_> = all
+        .map(|(name, parts)| (format!("cloud/{name}.sh"), parts))
+        .collect();
+    for file in &provisioning.files {
+        if let Contents::Script(text) = &file.contents {
+            let mut parts = strict(header, &[]);
+            parts.add(Part::File(file), format!("\n{text}"));
+            scripts.push((path(file), parts));
+        }
+    }
+    if has_install(plan) {
+        scripts.push((INSTALL.to_owned(), install::install(plan, header)));
+    }
+    scripts
+}
+
+/// The files with the definitions of kinds of resources, by path.
+pub(super) fn definitions(plan: &Plan) -> BTreeMap<String, &'static ResourceKind> {
+    let kinds = plan.provisioning.resources.iter().map(|one| one.kind);
+    let files = kinds.filter_map(|kind| {
+        let (name, _) = resource::definitions(kind)?;
+        Some((format!("cloud/{name}"), kind))
+    });
+    files.collect()
 }
 
 /// The script that brings to the cluster what runs in it.
@@ -86,7 +113,8 @@ fn add_file(file: &File, header: &Header, tree: &mut Tree) {
     let path = path(file);
     match &file.contents {
         Contents::Yaml(node) => tree.add(path, yaml_file(header, node)),
-        Contents::Script(text) => tree.add_script(path, format!("{}\n{text}", strict(header, &[]))),
+        // It is among the scripts.
+        Contents::Script(_) => {}
         Contents::Text(text) => tree.add(path, text.clone()),
     }
 }
@@ -95,35 +123,49 @@ fn add_file(file: &File, header: &Header, tree: &mut Tree) {
 const APPLY: &str = include_str!("apply.sh");
 
 /// The script that runs all others.
-fn apply<'a>(plan: &Plan, header: &Header, scripts: impl Iterator<Item = &'a str>) -> String {
+fn apply<'p, 'a>(
+    plan: &Plan,
+    header: &Header,
+    scripts: impl Iterator<Item = &'a str>,
+) -> Parts<'p> {
     let about = format!(
         "Makes and changes what cluster {} needs, in order.",
         plan.cluster
     );
-    let mut text = head(header, &[&about]);
-    text += &flags(&about);
-    text.push('\n');
+    let mut parts = head(header, &[&about]);
+    parts.add(Part::Fixed(RUNS), format!("{}\n", flags(&about)));
     let scripts: Vec<_> = scripts.map(quote).collect();
-    text += &format!("scripts=({})\n{APPLY}", scripts.join(" "));
-    text
+    let list = format!("scripts=({})\n", scripts.join(" "));
+    parts.add(Part::Scripts, list);
+    parts.add(Part::Fixed(RUNS), APPLY);
+    parts
 }
 
+/// What the text is for that every such script has.
+const RUNS: &str =
+    "reads the flags, and lets every script look before the first one changes anything";
+
 /// The first lines of a script that reads the library: what it is, and that errors end it.
-fn head(header: &Header, about: &[&str]) -> String {
+fn head<'p>(header: &Header, about: &[&str]) -> Parts<'p> {
     head_with(header, about, "lib.sh")
 }
 
 /// The same for a script that has the library elsewhere, as seen from its own folder.
-fn head_with(header: &Header, about: &[&str], library: &str) -> String {
-    let mut head = strict(header, about);
+fn head_with<'p>(header: &Header, about: &[&str], library: &str) -> Parts<'p> {
+    let mut parts = strict(header, about);
+    let mut head = String::new();
     head += "here=$(CDPATH='' cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\n";
     head +=
         &format!("# shellcheck source-path=SCRIPTDIR source={library}\n. \"$here/{library}\"\n\n");
-    head
+    parts.add(Part::Fixed(READS), head);
+    parts
 }
 
+/// What the lines are for that read the library.
+const READS: &str = "reads the functions that all scripts share";
+
 /// The first lines of any script.
-fn strict(header: &Header, about: &[&str]) -> String {
+fn strict<'p>(header: &Header, about: &[&str]) -> Parts<'p> {
     let mut head = String::from("#!/usr/bin/env bash\n");
     for line in about {
         head += &format!("# {}\n", one_line(line));
@@ -133,7 +175,9 @@ fn strict(header: &Header, about: &[&str]) -> String {
     head +=
         "# shellcheck disable=SC1003,SC2016 # what stands in single quotes is not for the shell\n";
     head += "set -euo pipefail\nexport LC_ALL=C\n";
-    head
+    let mut parts = Parts::default();
+    parts.add(Part::Head, head);
+    parts
 }
 
 /// The call that reads the flags of a script for resources.
@@ -143,9 +187,12 @@ fn flags(about: &str) -> String {
 }
 
 /// Asks for tools, and whether this is the right account.
-fn preconditions(provisioning: &Provisioning) -> String {
+fn preconditions(provisioning: &Provisioning) -> Parts<'_> {
     let tools = provisioning.tools.iter().copied();
-    tools_needed(tools) + &identities(provisioning)
+    let mut parts = Parts::default();
+    parts.add(Part::Tools, tools_needed(tools));
+    parts.extend(identities(provisioning));
+    parts
 }
 
 /// The call that asks for programs; every script needs jq.
@@ -160,8 +207,12 @@ fn tools_needed<'t>(tools: impl Iterator<Item = &'t str>) -> String {
 }
 
 /// The calls that ask whether this is the right account.
-fn identities(provisioning: &Provisioning) -> String {
-    provisioning.identity.iter().map(identity).collect()
+fn identities(provisioning: &Provisioning) -> Parts<'_> {
+    let mut parts = Parts::default();
+    for check in &provisioning.identity {
+        parts.add(Part::Identity(check), identity(check));
+    }
+    parts
 }
 
 fn identity(check: &IdentityCheck) -> String {

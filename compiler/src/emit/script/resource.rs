@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::command::{call, lines, observed, program};
+use super::parts::{Doing, Part, Parts};
 use super::{flags, head, one_line, preconditions};
 use crate::emit::header::Header;
 use crate::emit::name;
@@ -11,8 +12,11 @@ use crate::shell::quote;
 
 /// The scripts by name, in the order they are first named. What others make and change has none: there is only
 /// something to remove.
-pub(super) fn scripts(provisioning: &Provisioning, header: &Header) -> Vec<(String, String)> {
-    let mut scripts: Vec<(String, Vec<&Resource>)> = Vec::new();
+pub(super) fn scripts<'p>(
+    provisioning: &'p Provisioning,
+    header: &Header,
+) -> Vec<(String, Parts<'p>)> {
+    let mut scripts: Vec<(String, Vec<&'p Resource>)> = Vec::new();
     let resources = provisioning.resources.iter();
     for resource in resources.filter(|resource| !resource.is_only_removed()) {
         let name = name::part(&resource.script);
@@ -21,29 +25,46 @@ pub(super) fn scripts(provisioning: &Provisioning, header: &Header) -> Vec<(Stri
             None => scripts.push((name, vec![resource])),
         }
     }
-    let text = |(name, resources): (String, Vec<&Resource>)| {
+    let text = |(name, resources): (String, Vec<&'p Resource>)| {
         (name, script(provisioning, header, &resources))
     };
     scripts.into_iter().map(text).collect()
 }
 
-fn script(provisioning: &Provisioning, header: &Header, resources: &[&Resource]) -> String {
+fn script<'p>(
+    provisioning: &'p Provisioning,
+    header: &Header,
+    resources: &[&'p Resource],
+) -> Parts<'p> {
     let mut about: Vec<&str> = resources
         .iter()
         .map(|resource| resource.about.as_str())
         .collect();
     about.dedup();
-    let mut text = head(header, &about);
-    text += &flags(&about.join(" "));
-    text += &preconditions(provisioning);
+    let mut parts = head(header, &about);
+    parts.add(Part::Fixed(FLAGS), flags(&about.join(" ")));
+    parts.extend(preconditions(provisioning));
     for (index, resource) in resources.iter().enumerate() {
         let number = index + 1;
-        text += &format!("\nlook_{number}() {{\n{}}}\n", look(resource));
-        text += &format!("\nmake_{number}() {{\n{}}}\n", make(resource));
+        let looks = Part::Resource(resource, Doing::Looks);
+        parts.add(looks, format!("\nlook_{number}() {{\n"));
+        parts.extend(look(resource));
+        parts.add(looks, "}\n");
+        let makes = Part::Resource(resource, Doing::Makes);
+        parts.add(makes, format!("\nmake_{number}() {{\n"));
+        parts.extend(make(resource));
+        parts.add(makes, "}\n");
     }
-    text += &format!("\ncarry_out {}\n", resources.len());
-    text
+    let run = format!("\ncarry_out {}\n", resources.len());
+    parts.add(Part::Fixed(CARRY_OUT), run);
+    parts
 }
+
+/// What the line with the flags is for.
+const FLAGS: &str = "reads the script's flags, and answers `--help`";
+
+/// What the last line is for.
+const CARRY_OUT: &str = "looks at everything before anything is changed";
 
 /// What people call a resource: its kind and name.
 pub(super) fn title(resource: &Resource) -> String {
@@ -62,15 +83,19 @@ pub(super) fn observe(resource: &Resource) -> String {
     lines(2, &groups)
 }
 
-fn look(resource: &Resource) -> String {
+fn look(resource: &Resource) -> Parts<'_> {
     let mut text = String::new();
     if let Some((file, _)) = definitions(resource.kind) {
         let path = format!("\"$here\"/{}", quote(&file));
         text += &lines(2, &[vec!["define".to_owned(), path]]);
     }
     text += &observe(resource);
-    text.extend(resource.fields.iter().map(field));
-    text
+    let mut parts = Parts::default();
+    parts.add(Part::Resource(resource, Doing::Looks), text);
+    for of in &resource.fields {
+        parts.add(Part::Field(resource, of), field(of));
+    }
+    parts
 }
 
 /// The file with the definitions of a kind of resource, and what is in it.
@@ -95,7 +120,7 @@ fn field(field: &Field) -> String {
     lines(2, &groups)
 }
 
-fn make(resource: &Resource) -> String {
+fn make(resource: &Resource) -> Parts<'_> {
     let mut text = String::from("  if is_missing; then\n");
     if let Some(with) = &resource.comes_with {
         text += &comes_with(with);
@@ -109,16 +134,19 @@ fn make(resource: &Resource) -> String {
         text += "    return\n";
     }
     text += "  fi\n";
+    let mut parts = Parts::default();
+    parts.add(Part::Resource(resource, Doing::Makes), text);
     for (names, field) in updates(&resource.fields) {
         let tests: Vec<String> = names
             .iter()
             .map(|name| format!("differs {}", quote(name)))
             .collect();
-        text += &format!("  if {}; then\n", tests.join(" || "));
+        let mut text = format!("  if {}; then\n", tests.join(" || "));
         text += &run(4, &field.update, &field.want);
         text += "  fi\n";
+        parts.add(Part::Field(resource, field), text);
     }
-    text
+    parts
 }
 
 /// What a dry run shows of a resource that comes with another one, while that is missing too.

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::command::{call, lines};
+use super::parts::{Part, Parts};
 use super::{head, identities, tools_needed};
 use crate::emit::header::Header;
 use crate::emit::name;
@@ -13,24 +14,26 @@ use crate::shell::quote;
 const CHECKS: &str = include_str!("verify.sh");
 
 /// A script with a check for everything that is expected of every pool.
-pub(super) fn verify(plan: &Plan, header: &Header) -> String {
+pub(super) fn verify<'p>(plan: &'p Plan, header: &Header) -> Parts<'p> {
     let about = format!(
         "Looks whether cluster {} is as {} says.",
         plan.cluster,
         header.name()
     );
-    let mut text = head(header, &[&about]);
-    text += CHECKS;
-    text.push('\n');
-    text += &tools_needed(["kubectl"].into_iter());
-    text += &credentials(plan);
+    let mut parts = head(header, &[&about]);
+    parts.add(Part::Fixed(LOOKS), format!("{CHECKS}\n"));
+    parts.add(Part::Tools, tools_needed(["kubectl"].into_iter()));
+    parts.add(Part::Credentials, credentials(plan));
     for expectation in &plan.expectations {
-        text.push('\n');
-        text += &checks(expectation);
+        let text = format!("\n{}", checks(expectation));
+        parts.add(Part::Expectation(expectation), text);
     }
-    text += "\nfinish\n";
-    text
+    parts.add(Part::Fixed(LOOKS), "\nfinish\n");
+    parts
 }
+
+/// What the text is for that every such script has.
+const LOOKS: &str = "reads the flags, and has what looks at nodes, DaemonSets and test pods";
 
 /// A kubeconfig of its own, unless the user names a context.
 pub(super) fn credentials(plan: &Plan) -> String {
@@ -51,7 +54,7 @@ pub(super) fn credentials(plan: &Plan) -> String {
             let asked = plan.provisioning.identity.iter().map(|check| &check.ask);
             let used = asked.chain([command]).filter_map(program);
             let mut body = tools_needed(used);
-            body += &identities(&plan.provisioning);
+            body += &identities(&plan.provisioning).text();
             body += "export KUBECONFIG=\"$work/kubeconfig\"\n";
             let mut groups = call(command, &[]);
             groups.push(vec![">\"$work/said\"".to_owned(), "2>&1".to_owned()]);

@@ -11,6 +11,7 @@ mod amounts;
 mod cel;
 mod devices;
 mod idle;
+mod limits;
 mod names;
 mod object;
 mod scope;
@@ -74,5 +75,6 @@ fn policies(cluster: &Checked<'_>) -> Vec<Policy> {
         slices::policy(cluster),
         idle::policy(cluster),
         devices::policy(),
+        limits::policy(cluster),
     ]
 }

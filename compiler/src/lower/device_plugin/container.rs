@@ -17,7 +17,7 @@ use crate::cloud::Injection;
 use crate::lower::node_config::{
     CDI_DIR, DRIVER_ROOT, FEATURES_DIR, MPS_ROOT, access, node_config,
 };
-use crate::model::{Pool, Sharing};
+use crate::model::{Pool, RUNTIME_ASKS, Sharing};
 
 const CONFIG_DIR: &str = "/etc/gpuc";
 
@@ -189,14 +189,18 @@ fn environment(pool: &Pool) -> Vec<EnvVar> {
 
 /// Several times what the runtime uses, so that a node with sixteen GPUs does not run into the limit.
 fn resources() -> ResourceRequirements {
-    let amounts = |amounts: &[(&str, &str)]| -> BTreeMap<String, Quantity> {
+    let (cpu, mib) = RUNTIME_ASKS;
+    let amounts = |amounts: &[(&str, String)]| -> BTreeMap<String, Quantity> {
         let amount =
-            |(name, amount): &(&str, &str)| ((*name).to_owned(), Quantity((*amount).to_owned()));
+            |(name, amount): &(&str, String)| ((*name).to_owned(), Quantity(amount.clone()));
         amounts.iter().map(amount).collect()
     };
     ResourceRequirements {
-        requests: Some(amounts(&[("cpu", "10m"), ("memory", "32Mi")])),
-        limits: Some(amounts(&[("memory", "128Mi")])),
+        requests: Some(amounts(&[
+            ("cpu", format!("{cpu}m")),
+            ("memory", format!("{mib}Mi")),
+        ])),
+        limits: Some(amounts(&[("memory", "128Mi".to_owned())])),
         ..ResourceRequirements::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_schema::config::{self, DevicePlugin, DriverOwner};
+use gpuc_schema::config;
 
 use super::metrics::{Exporter, METRICS, Metric};
 use super::rules;
@@ -45,12 +45,10 @@ pub(crate) fn measures(cluster: &Cluster, pool: &Pool) -> Option<Measures> {
     if !pool.has_gpus() {
         return None;
     }
-    let by_operator =
-        pool.driver.value == DriverOwner::Operator || pool.is_advertised_by(DevicePlugin::Operator);
     Some(match monitoring.exporter.value {
         config::Exporter::Gpuc => Measures::Runtime,
-        config::Exporter::Dcgm if by_operator => Measures::Operator,
-        config::Exporter::Dcgm => Measures::Dcgm,
+        config::Exporter::Dcgm if cluster.has_exporter(pool) => Measures::Dcgm,
+        config::Exporter::Dcgm => Measures::Operator,
     })
 }
 

@@ -53,7 +53,30 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
     let inputs = [team.name.span].into_iter().chain(grants).chain(anywhere);
     let inputs = inputs.chain(spaces).chain(own).chain(weight);
     let why = "what is guaranteed to a team is its quota; up to its limit it borrows what others leave idle";
-    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+    let mut object = Object::new(COMPONENT, &object, Origin::rule(inputs, why));
+    explain(team, &mut object);
+    object
+}
+
+/// Says of each quota which promise it is.
+fn explain(team: &Team, object: &mut Object) {
+    for (g, group) in groups(offers(team)).iter().enumerate() {
+        for (f, pool) in group.pools.iter().enumerate() {
+            for (r, resource) in group.resources.iter().enumerate() {
+                let mut grants = team.grants();
+                let grant = grants.find(|it| it.pool == *pool && it.resource == *resource);
+                let Some(grant) = grant else { continue };
+                let lend = grant.lend.iter().map(|lend| lend.span);
+                let spans = [grant.guaranteed.span, grant.limit.span]
+                    .into_iter()
+                    .chain(lend);
+                let why = "what the team was promised of the pool; it borrows up to its limit";
+                let [g, f, r] = [g, f, r].map(|number| number.to_string());
+                let keys = ["spec", "resourceGroups", &g, "flavors", &f, "resources", &r];
+                object.node.because(&keys, Origin::rule(spans, why));
+            }
+        }
+    }
 }
 
 /// What a team was promised, as pools and resources.

@@ -1,20 +1,25 @@
 //! What a container gets that does not say, and the most that one may ask for: a `LimitRange`.
 //!
-//! GPUs are no part of it: of a most for containers Kubernetes makes what every container asks for that says nothing.
+//! Of a most for containers Kubernetes makes what every container asks for that says nothing. A most of GPUs therefore
+//! comes with the default 0, and only where nobody takes that for a wish: [`Cluster::ranges_hold_gpus`].
 //!
-//! Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21.
+//! Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21; that both
+//! defaults of an extended resource are the same: `ValidateLimitRange` in `pkg/apis/core/validation/validation.go`.
+//!
+//! [`Cluster::ranges_hold_gpus`]: crate::model::Cluster::ranges_hold_gpus
 
 use gpuc_schema::Span;
 use gpuc_schema::config::Amounts;
 use serde_json::{Map, Value, json};
 
 use super::{COMPONENT, NAME, labels, places};
+use crate::check::Checked;
 use crate::model::Team;
 use crate::node::Origin;
 use crate::plan::Object;
 
 /// The limits of a namespace; none where nothing is said and nothing has to be.
-pub(super) fn object(team: &Team, index: usize) -> Option<Object> {
+pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option<Object> {
     let limits = team.written.limits.as_ref();
     let most = limits.and_then(|it| it.max.clone()).unwrap_or_default();
     let default = limits.and_then(|it| it.default.clone()).unwrap_or_default();
@@ -33,7 +38,13 @@ pub(super) fn object(team: &Team, index: usize) -> Option<Object> {
         ("defaultRequest", &team.default_request),
         ("max", &most),
     ] {
-        let amounts = amounts_of(amounts);
+        let mut amounts = amounts_of(amounts);
+        let gpus = team.gpus_per_container();
+        if let Some(gpus) = gpus.filter(|_| cluster.ranges_hold_gpus()) {
+            let count = if key == "max" { gpus.value } else { 0 };
+            let names = cluster.resources_of(team).into_iter();
+            amounts.extend(names.map(|name| (name.to_owned(), json!(count.to_string()))));
+        }
         if !amounts.is_empty() {
             item[key] = Value::Object(amounts);
         }
@@ -47,7 +58,7 @@ pub(super) fn object(team: &Team, index: usize) -> Option<Object> {
         "metadata": {"name": NAME, "namespace": team.namespaces[index].value, "labels": labels(team)},
         "spec": {"limits": [item]},
     });
-    let why = "a pod that does not say what it asks for is refused where a quota counts it";
+    let why = "a container gets so much that says nothing, and may ask for no more than the most";
     Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
 }
 

@@ -33,7 +33,7 @@ pub(super) fn objects(cluster: &Checked<'_>, releases: &[Release]) -> Vec<Object
         for index in 0..team.namespaces.len() {
             objects.push(namespaces::object(team, index));
             objects.extend(quotas::object(cluster, team, index));
-            objects.extend(limits::object(team, index));
+            objects.extend(limits::object(cluster, team, index));
             objects.extend(members::bindings(cluster, releases, team, index));
             objects.extend(network::object(cluster, team, index));
         }

@@ -43,19 +43,24 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         ),
         ("requests.storage", quota.storage.as_ref()),
     ];
+    let mut parts: Vec<(String, Vec<Span>)> = Vec::new();
     for (key, amount) in amounts {
         if let Some(amount) = amount {
+            parts.push((key.to_owned(), vec![amount.span]));
             hard.insert(key.to_owned(), amount.value.0.clone());
             inputs.push(amount.span);
         }
     }
     if let Some(pods) = quota.pods.filter(|_| !by_queue) {
         hard.insert("pods".to_owned(), pods.value.to_string());
+        parts.push(("pods".to_owned(), vec![pods.span]));
         inputs.push(pods.span);
     }
     if !quota.gpus.is_empty() && !cluster.has_queues() {
         let limits = limits(cluster, team, is_own.then_some(index));
         inputs.extend(limits.values().flat_map(|(_, spans)| spans));
+        let given = limits.iter().filter(|(_, (_, spans))| !spans.is_empty());
+        parts.extend(given.map(|(key, (_, spans))| (key.clone(), spans.clone())));
         hard.extend(
             limits
                 .into_iter()
@@ -72,7 +77,13 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         "spec": {"hard": hard},
     });
     let why = "the team's quota, in the names of what pods ask for";
-    Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
+    let mut object = Object::new(COMPONENT, &object, Origin::rule(inputs, why));
+    for (key, spans) in parts {
+        let why = "as much of it as the team was given, of all pools together";
+        let origin = Origin::rule(spans, why);
+        object.node.because(&["spec", "hard", &key], origin);
+    }
+    Some(object)
 }
 
 /// How many of everything that the pools offer, by the quota's names. What the team was not given is 0.

@@ -3,8 +3,8 @@
 use gpuc_schema::config::Task;
 use serde_json::{Map, Value, json};
 
-use crate::cloud::FabricSettings;
-use crate::model::{Cluster, GpuAsk, Pool, RDMA_RESOURCE};
+use crate::cloud::{FabricSettings, PodParts};
+use crate::model::{Cluster, GpuAsk, Offer, Pool, RDMA_RESOURCE};
 
 /// What a pod needs.
 #[derive(Default)]
@@ -15,8 +15,10 @@ pub(super) struct Needs {
     pub(super) huge_pages: Option<String>,
     /// Its environment.
     pub(super) env: &'static [(&'static str, &'static str)],
-    /// Whether it pins memory for the cards.
-    pub(super) locks_memory: bool,
+    /// What its container may do that others may not.
+    pub(super) capabilities: Vec<&'static str>,
+    /// What else it has; its container's capabilities are those above.
+    pub(super) parts: PodParts,
 }
 
 /// Whether the pods of a task talk to others on other nodes.
@@ -24,23 +26,16 @@ pub(super) fn is_used(task: Task<'_>) -> bool {
     task.nodes().is_some_and(|nodes| nodes.value > 1)
 }
 
-/// Whether pods that use a pool's network pin memory: what is read and written by a card cannot move.
-///
-/// Source: NVIDIA Network Operator 26.4, deployment examples: test pods of shared RDMA devices have `IPC_LOCK` (from
-/// memory).
-pub(super) fn locks_memory(pool: &Pool) -> bool {
-    let mut fabric = pool.fabric.iter();
-    fabric.any(|offer| offer.resource == RDMA_RESOURCE)
-}
-
 /// What a pod of a task needs on a pool.
 pub(super) fn needs(cluster: &Cluster, task: Task<'_>, ask: GpuAsk<'_>, pool: &Pool) -> Needs {
-    if !is_used(task) || pool.fabric.is_empty() {
+    let has_one = !pool.fabric.is_empty() || pool.written.network.gpudirect.is_some();
+    if !is_used(task) || !has_one {
         return Needs::default();
     }
     let FabricSettings {
         env,
         huge_pages_mib,
+        parts,
     } = cluster.cloud.fabric_settings(pool);
     let part = Part::of(ask, pool);
     let mut needs = Needs {
@@ -50,9 +45,16 @@ pub(super) fn needs(cluster: &Cluster, task: Task<'_>, ask: GpuAsk<'_>, pool: &P
             let mib = part.of_all(huge_pages_mib / 2) * 2;
             format!("{mib}Mi")
         }),
-        locks_memory: locks_memory(pool),
+        capabilities: parts.capabilities.to_vec(),
+        parts,
         ..Needs::default()
     };
+    // What is read and written by a card cannot move. Source: NVIDIA Network Operator 26.4, deployment examples: test
+    // pods of shared RDMA devices have `IPC_LOCK` (from memory).
+    let shares_cards = |offer: &Offer| offer.resource == RDMA_RESOURCE;
+    if pool.fabric.iter().any(shares_cards) {
+        needs.capabilities.push("IPC_LOCK");
+    }
     for offer in &pool.fabric {
         // Cards that pods share are had whole by each; interfaces are handed out one by one.
         let shared = offer.resource == RDMA_RESOURCE;

@@ -62,7 +62,8 @@ pub(super) fn objects(work: &Work<'_>, set: &LeaderWorkerSet) -> Vec<Object> {
 /// `pkg/controller/jobs/raycluster` webhook tests: "can only define groups of exactly 2 pod sets", 2026-11-22.
 fn group(work: &Work<'_>, set: &LeaderWorkerSet, template: &mut Value) {
     let annotations = &mut template["metadata"]["annotations"];
-    if set.nodes.value > 1 && annotations.is_object() {
+    let placed = annotations.get(pod::TOPOLOGY).is_some();
+    if set.nodes.value > 1 && placed {
         annotations["kueue.x-k8s.io/podset-group-name"] = json!(work.name());
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn namespaces(cluster: &Checked<'_>) -> Vec<(String, bool, Origin)> {
         let name = cluster.namespace_of(workload).to_owned();
         let many = workload.task().is_some_and(fabric::is_used);
         let pools = placement::holding(cluster, workload);
-        let locks = many && pools.iter().any(|pool| fabric::locks_memory(pool));
+        let locks = many && pools.iter().any(|pool| pool.fabric_is_privileged());
         match found.iter_mut().find(|(other, ..)| *other == name) {
             Some((_, privileged, spans)) => {
                 *privileged |= locks;
@@ -158,8 +158,10 @@ impl<'c> Work<'c> {
         });
         let fabric = self.pools.iter().flat_map(|pool| &pool.fabric);
         let fabric = fabric.flat_map(|offer| offer.origin.inputs().iter().copied());
+        let direct = self.pools.iter();
+        let direct = direct.filter_map(|pool| Some(pool.written.network.gpudirect.as_ref()?.span));
         let mut inputs = vec![self.workload.span];
-        inputs.extend(team.chain(of_pools).chain(fabric));
+        inputs.extend(team.chain(of_pools).chain(fabric).chain(direct));
         inputs.push(self.cluster.written.queueing.span);
         let why = "a workload becomes this, and runs where its pool, its GPUs and its team say";
         Object::new(component, object, Origin::rule(inputs, why))

@@ -43,8 +43,13 @@ impl Role<'_> {
 
 /// A pod's template on the pools of a workload.
 pub(super) fn template(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>) -> Value {
-    let spec = spec(work, pods, role, &work.pools);
-    json!({"metadata": metadata(work), "spec": spec})
+    let needs = needs(work, &work.pools);
+    let spec = spec(work, pods, role, (&work.pools, &needs));
+    let mut metadata = metadata(work);
+    for (key, value) in &needs.parts.annotations {
+        metadata["annotations"][key] = value.clone();
+    }
+    json!({"metadata": metadata, "spec": spec})
 }
 
 /// The metadata of its pods.
@@ -56,6 +61,9 @@ pub(super) fn metadata(work: &Work<'_>) -> Value {
     metadata
 }
 
+/// The annotation by which Kueue places pods near to each other.
+pub(super) const TOPOLOGY: &str = "kueue.x-k8s.io/podset-preferred-topology";
+
 /// What pods say to be let onto pools whose jobs are placed by the network: as near to each other as there is room.
 ///
 /// Source: <https://kueue.sigs.k8s.io/docs/tasks/run/topology_aware_scheduling/>, 2026-11-21.
@@ -64,24 +72,31 @@ fn topology(work: &Work<'_>) -> Option<Value> {
     let mut pools = work.pools.iter();
     pools.find(|pool| topology.pools.contains(&pool.name))?;
     let levels = topology_levels(work.cluster, topology);
-    Some(json!({"kueue.x-k8s.io/podset-preferred-topology": levels.first()}))
+    Some(json!({TOPOLOGY: levels.first()}))
 }
 
-fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool]) -> Value {
-    let needs = needs(work, pools);
-    let volumes = volumes::of(work, pods);
+fn spec(
+    work: &Work<'_>,
+    pods: &Pods<'_>,
+    role: Role<'_>,
+    (pools, needs): (&[&Pool], &Needs),
+) -> Value {
+    let parts = &needs.parts;
+    let mut volumes = volumes::of(work, pods);
+    volumes.volumes.extend(parts.volumes.iter().cloned());
+    volumes.mounts.extend(parts.mounts.iter().cloned());
     let mut container = json!({
         "name": role.container,
         "image": pods.image.value,
         "command": texts(role.command.map_or(pods.command, |it| &it.command)),
         "args": texts(role.command.map_or(pods.args, |it| &it.args)),
-        "env": env(pods, role, &needs),
+        "env": env(pods, role, needs),
         "envFrom": pods.env_from.iter().map(|from| match &from.value {
             EnvFrom::Secret(name) => json!({"secretRef": {"name": name.value}}),
             EnvFrom::ConfigMap(name) => json!({"configMapRef": {"name": name.value}}),
         }).collect::<Vec<_>>(),
-        "resources": resources(work, pods, pools, &needs),
-        "securityContext": container_security(&needs),
+        "resources": resources(work, pods, pools, needs),
+        "securityContext": container_security(needs),
         "volumeMounts": volumes.mounts,
     });
     if role.serves {
@@ -96,6 +111,7 @@ fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool]) -> Va
         "imagePullSecrets": pods.image_pull_secrets.iter()
             .map(|name| json!({"name": name.value})).collect::<Vec<_>>(),
         "securityContext": pod_security(work, pods),
+        "initContainers": parts.sidecars,
         "containers": [slim(container)],
         "volumes": volumes.volumes,
     });
@@ -259,11 +275,11 @@ fn env(pods: &Pods<'_>, role: Role<'_>, needs: &Needs) -> Vec<Value> {
 }
 
 /// Nothing that a program of CUDA needs: neither more rights than it was started with, nor capabilities, but for
-/// pinning memory where network cards read and write it.
+/// what the network between nodes wants.
 fn container_security(needs: &Needs) -> Value {
     let mut capabilities = json!({"drop": ["ALL"]});
-    if needs.locks_memory {
-        capabilities["add"] = json!(["IPC_LOCK"]);
+    if !needs.capabilities.is_empty() {
+        capabilities["add"] = json!(needs.capabilities);
     }
     json!({"allowPrivilegeEscalation": false, "capabilities": capabilities})
 }

@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether the pods that an object of a team's namespace makes at once, by `replicas` or `parallelism`,
-ask for no more GPUs than the team's quota has at most. Once a team has a quota of GPUs, or waits in
+ask for no more GPUs than the team's quota has at most, and each container for no more than the
+team's `limits.gpusPerContainer`. Once a team has a quota of GPUs, or waits in
 a queue, it has none of what the quota does not name.
 
 ### Why it matters
@@ -94,6 +95,7 @@ spec:
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
+        of_containers(scene, pod, report);
         let copies = copies(pod.object);
         for (resource, asked, span) in asked(pod) {
             let Some((limit, place)) = limit(scene, pod, resource) else {
@@ -118,6 +120,35 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 .help(help(limit))
                 .emit();
         }
+    }
+}
+
+/// What each container asks for against the most that one of the team may have.
+fn of_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Report) {
+    let namespace = pod.object.namespace.as_deref();
+    let team = namespace.and_then(|it| team_of(scene.cluster, it));
+    let Some((team, most)) = team.and_then(|(team, _)| Some((team, team.gpus_per_container()?)))
+    else {
+        return;
+    };
+    let names = scene.cluster.resources_of(team);
+    for entry in pod.containers.iter().flat_map(Container::asks) {
+        let Amount::Whole(count) = amount(&entry.value) else {
+            continue;
+        };
+        if count <= u64::from(most.value) || !names.contains(entry.key.as_str()) {
+            continue;
+        }
+        let message = format!(
+            "{} asks for more than a container of its team may have: {count} of `{}`",
+            pod.title(),
+            entry.key
+        );
+        let draft = report.draft(&RULE.code, entry.value.span(), message);
+        draft
+            .label(most.span, format!("a container of team `{}` may have {most} at most", team.name))
+            .help("ask for less in each of several pods, or raise the team's `limits.gpusPerContainer`")
+            .emit();
     }
 }
 

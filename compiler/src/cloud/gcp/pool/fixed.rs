@@ -1,7 +1,7 @@
 //! The machines of a pool, and what is on them: what cannot change, and what drains nodes.
 
 use gpuc_schema::Span;
-use gpuc_schema::config::{Capacity, LocalDisks, Placement};
+use gpuc_schema::config::{Capacity, GpudirectInterface, LocalDisks, Placement};
 use serde_json::{Value, json};
 
 use super::super::setting::Setting;
@@ -95,6 +95,29 @@ impl Lowering<'_> {
             Placement::Group(name) => (name.as_str(), format!("--placement-policy={name}")),
         };
         Setting::new(&kinds::PLACEMENT, json!(want), placement.span).flag(flag)
+    }
+
+    /// Interfaces that pods have whole are Google's virtual ones: `--enable-gvnic` stands in every guide, and the
+    /// machines have no others.
+    pub(super) fn interfaces(&self) -> Setting {
+        let Some(written) = &self.pool.written.network.gpudirect else {
+            return Setting::new(&kinds::INTERFACES, json!([]), Span::NONE);
+        };
+        let interfaces = written.interfaces.iter().map(|it| &it.value);
+        let want: Vec<_> = interfaces
+            .clone()
+            .map(|it| json!({"network": it.network.value, "subnetwork": it.subnetwork.value}))
+            .collect();
+        let flags = interfaces.map(|it| {
+            let GpudirectInterface {
+                network,
+                subnetwork,
+            } = it;
+            format!("--additional-node-network=network={network},subnetwork={subnetwork}")
+        });
+        Setting::new(&kinds::INTERFACES, json!(want), written.span)
+            .flag("--enable-gvnic")
+            .flags(flags)
     }
 
     pub(super) fn max_pods(&self) -> Option<Setting> {

@@ -22,6 +22,7 @@ pub(super) static FIELDS: &[FieldKind] = &[
     SPOT,
     RESERVATION,
     PLACEMENT,
+    INTERFACES,
     MAX_PODS,
     IMAGE,
     DISK,
@@ -118,6 +119,18 @@ pub(super) const PLACEMENT: FieldKind = FieldKind {
         reason: "a pool stays where it was placed",
     },
     source: UPDATE_REFUSES,
+};
+
+pub(super) const INTERFACES: FieldKind = FieldKind {
+    name: "networks of the interfaces for GPUs",
+    read: r#"[.networkConfig.additionalNodeNetworkConfigs[]?
+        | {network: (.network // "" | split("/") | last), subnetwork: (.subnetwork // "" | split("/") | last)}]"#,
+    create: Some("--additional-node-network"),
+    change: Change::Replaces {
+        reason: "a pool keeps the interfaces it was made with",
+    },
+    source: "docs.cloud.google.com/kubernetes-engine/docs/how-to/setup-multinetwork-support-for-pods, general \
+             limitations, 2026-11-22",
 };
 
 pub(super) const MAX_PODS: FieldKind = FieldKind {

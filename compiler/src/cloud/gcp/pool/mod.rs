@@ -64,6 +64,7 @@ impl Lowering<'_> {
         settings.push(self.spot());
         settings.push(self.reservation());
         settings.push(self.placement());
+        settings.push(self.interfaces());
         settings.extend(self.max_pods());
         settings.push(self.image());
         settings.push(self.disk());

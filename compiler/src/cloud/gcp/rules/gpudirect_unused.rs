@@ -1,6 +1,6 @@
 //! Machines whose fast network gpuc does not set up.
 
-use super::super::machines;
+use super::super::{gpudirect, machines};
 use crate::check::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, MachineType};
@@ -14,17 +14,18 @@ pub(super) static RULE: Rule = Rule {
         explain: r"### What it checks
 
 Whether a pool can have several machines of a type whose GPUs reach those of other machines
-directly (GPUDirect-TCPX, -TCPXO or RDMA).
+directly (GPUDirect-TCPX, -TCPXO or RDMA), and says nothing of their networks.
 
 ### Why it matters
 
-Their fast network needs a VPC for each of its interfaces, which gpuc does not create. Jobs over
-several nodes then use the one ordinary interface, at a fraction of the speed.
+Their fast network needs a VPC for each of its interfaces, which gpuc does not create. Without, jobs
+over several nodes use the one ordinary interface, at a fraction of the speed.
 
 ### What to do
 
-Keep jobs on one node and write `allow: [gke-gpudirect-unused]`; or make the pool by other means
-and describe it with `existing`.
+With `a3-megagpu-8g` and `a3-highgpu-8g`, name a network for each interface in
+`network.gpudirect`. Or keep jobs on one node and write `allow: [gke-gpudirect-unused]`; or make the
+pool by other means and describe it with `existing`.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -59,14 +60,20 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let direct = machines::find(machine.name).is_some_and(|row| row.gpudirect.is_some());
         let several = pool.nodes.get().is_some_and(|nodes| nodes.max > 1);
-        if direct && several && !pool.is_existing() {
+        let written = pool.written.network.gpudirect.is_some();
+        if direct && several && !written && !pool.is_existing() {
             let message = format!(
-                "gpuc does not set up the fast network between the GPUs of several {}",
+                "the fast network between the GPUs of several {} is not set up",
                 machine.name
             );
+            let help = if gpudirect::protocol(pool).is_ok() {
+                "name the networks of their interfaces in `network.gpudirect`, or keep jobs on one node"
+            } else {
+                "keep jobs on one node, or make the pool by other means and use `existing`"
+            };
             report
                 .draft(&RULE.code, gpus.chosen, message)
-                .help("keep jobs on one node, or make the pool by other means and use `existing`")
+                .help(help)
                 .emit();
         }
     }

@@ -8,6 +8,9 @@ mod dra_mps;
 mod driver_owner;
 mod driver_version;
 mod fraction;
+mod gpudirect_interfaces;
+mod gpudirect_nodes;
+mod gpudirect_part;
 mod gpudirect_unused;
 mod location;
 mod maintenance_short;
@@ -53,6 +56,9 @@ pub(super) static RULES: &[&Rule] = &[
     &maintenance_short::RULE,
     &dra_mps::RULE,
     &bucket_identity::RULE,
+    &gpudirect_interfaces::RULE,
+    &gpudirect_nodes::RULE,
+    &gpudirect_part::RULE,
 ];
 
 #[cfg(test)]
@@ -98,6 +104,6 @@ mod tests {
     fn ids_are_sorted_and_within_their_block() {
         let ids: Vec<_> = RULES.iter().map(|rule| rule.code.id).collect();
         assert!(ids.is_sorted_by(|a, b| a < b));
-        assert!(ids.iter().all(|id| ("GPUC2601"..="GPUC2649").contains(id)));
+        assert!(ids.iter().all(|id| ("GPUC2601"..="GPUC2699").contains(id)));
     }
 }

@@ -38,6 +38,10 @@ look_1() {
   field placement replaces 'a pool stays where it was placed' \
     null \
     '.placementPolicy // {} | .policyName // (.type | if . == "COMPACT" then . else null end)'
+  field 'networks of the interfaces for GPUs' replaces \
+    'a pool keeps the interfaces it was made with' \
+    '[]' \
+    '[.networkConfig.additionalNodeNetworkConfigs[]? | {network: (.network // "" | split("/") | last), subnetwork: (.subnetwork // "" | split("/") | last)}]'
   field 'node image' rolls 'GKE drains the pool'\''s nodes and makes them again' \
     '"COS_CONTAINERD"' \
     '.config.imageType // "" | ascii_upcase'

@@ -1,36 +1,30 @@
-//! What becomes of Kubernetes objects, kind by kind.
+//! What becomes of each kind of Kubernetes object that gpuc makes.
 
-use gpuc_schema::config::Quantity;
-use serde_json::Value as Json;
-
-use super::super::deltas::{Delta, Fate};
-use super::super::impact::Impact;
-use super::super::parts::{Key, Part};
-use super::{Setting, Verdict};
+use super::super::super::impact::Impact;
 use Impact::{
-    AccessChanged, Added, Deleted, NodesRecreated, Nothing, PluginRestarted, QuotaCut, QuotaRaised,
+    AccessChanged, Added, Deleted, NodesRecreated, Nothing, QuotaCut, QuotaRaised,
     ServiceRestarted, WatchedDifferently, WorkloadRestarted,
 };
 
 /// A kind.
-struct Kind {
+pub(super) struct Kind {
     /// The API group; empty for Kubernetes' core.
-    group: &'static str,
-    name: &'static str,
+    pub(super) group: &'static str,
+    pub(super) name: &'static str,
     /// What a new one does.
-    came: Impact,
+    pub(super) came: Impact,
     /// What it does when one leaves.
-    went: Impact,
+    pub(super) went: Impact,
     /// What a change does, unless a row says otherwise.
-    changed: Impact,
+    pub(super) changed: Impact,
     /// What the fields below a key do. The longest key that fits counts.
-    rows: &'static [Row],
+    pub(super) rows: &'static [Row],
     /// Fields that the API server does not let anybody change, and where that stands.
-    fixed: &'static [(&'static str, &'static str)],
+    pub(super) fixed: &'static [(&'static str, &'static str)],
 }
 
 /// What a field does.
-enum Row {
+pub(super) enum Row {
     /// This.
     Is(&'static str, Impact, &'static str),
     /// What its pods are for says what a restart of them does.
@@ -44,7 +38,7 @@ enum Row {
 }
 
 impl Row {
-    fn key(&self) -> &'static str {
+    pub(super) fn key(&self) -> &'static str {
         match self {
             Self::Is(key, ..)
             | Self::Restarts(key)
@@ -87,7 +81,7 @@ const QUEUES: &str = "kueue.x-k8s.io";
 const NEXT_RUN: &str = "from its next run on";
 
 /// Every kind that gpuc makes, by group and name.
-const KINDS: &[Kind] = &[
+pub(super) const KINDS: &[Kind] = &[
     kind("", "ConfigMap", ServiceRestarted),
     Kind {
         rows: &[Row::Is("status", Nothing, "")],
@@ -170,14 +164,6 @@ const KINDS: &[Kind] = &[
         ],
         rows: &[Row::Pods("spec.parallelism")],
         ..kind("batch", "Job", Nothing)
-    },
-    Kind {
-        rows: &[Row::Is(
-            "spec",
-            NodesRecreated,
-            "nodes that differ from it are drained and replaced one by one",
-        )],
-        ..kind("karpenter.k8s.aws", "EC2NodeClass", Nothing)
     },
     Kind {
         went: NodesRecreated,
@@ -342,174 +328,21 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// Whether it is known what becomes of a kind.
-pub fn is_known(group: &str, kind: &str) -> bool {
-    find(group, kind).is_some()
-}
+/// The nodes of a cloud as an autoscaler makes them. Each cloud has a kind of its own for it, in a group of its own.
+const NODE_CLASS: Kind = Kind {
+    rows: &[Row::Is(
+        "spec",
+        NodesRecreated,
+        "nodes that differ from it are drained and replaced one by one",
+    )],
+    ..kind("", "NodeClass", Nothing)
+};
 
-fn find(group: &str, name: &str) -> Option<&'static Kind> {
-    KINDS
-        .iter()
-        .find(|kind| kind.group == group && kind.name == name)
-}
-
-pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
-    let Key::Object {
-        group, kind: name, ..
-    } = &delta.key
-    else {
-        return Verdict::plain(Nothing);
-    };
-    let part = setting.part(&delta.key);
-    if let Some(verdict) = part.and_then(|part| by_use(name, part, delta)) {
-        return verdict;
-    }
-    let Some(kind) = find(group, name) else {
-        return Verdict::because(
-            ServiceRestarted,
-            "gpuc does not know what becomes of this kind",
-        );
-    };
-    match delta.fate() {
-        // In a namespace that is new there is nothing yet to be kept from anything.
-        Fate::Came if is_in_new_namespace(setting, &delta.key) => Verdict::plain(Added),
-        Fate::Came => Verdict::plain(kind.came),
-        Fate::Went => went(setting, kind, part),
-        Fate::Stayed => stayed(kind, part, delta),
-    }
-}
-
-fn is_in_new_namespace(setting: &Setting<'_>, key: &Key) -> bool {
-    let Key::Object {
-        namespace: Some(namespace),
-        ..
-    } = key
-    else {
-        return false;
-    };
-    let namespace = Key::Object {
-        group: String::new(),
-        kind: "Namespace".to_owned(),
-        namespace: None,
-        name: namespace.clone(),
-    };
-    setting.after.parts.contains_key(&namespace) && !setting.before.parts.contains_key(&namespace)
-}
-
-/// Objects whose use says more than their kind.
-fn by_use(kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
-    let is_dashboard = || part.leaves.keys().any(|path| path.contains("grafana"));
-    match (kind, part.component.as_str()) {
-        ("ConfigMap", "monitoring") => Some(Verdict::plain(WatchedDifferently)),
-        ("ConfigMap", _) if is_dashboard() => Some(Verdict::plain(WatchedDifferently)),
-        ("ConfigMap", "gpuc-runtime") if delta.fate() == Fate::Stayed => Some(Verdict::because(
-            PluginRestarted,
-            "gpuc-runtime reads it while it runs, and advertises what it says then",
-        )),
-        (_, "nvidia-driver-installer") => Some(Verdict::plain(Impact::DriverRestarted)),
-        _ => None,
-    }
-}
-
-fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>) -> Verdict {
-    match kind.name {
-        "Namespace" => Verdict::because(
-            Nothing,
-            "nothing removes a namespace: with it would go all that is in it",
-        ),
-        "PersistentVolumeClaim" => Verdict::because(
-            Deleted,
-            "with the claim goes its data, unless its class retains it",
-        ),
-        _ if !setting.prunes => Verdict::because(
-            kind.went,
-            "install.sh removes nothing: it stays until `kubectl delete`",
-        ),
-        "DaemonSet" | "Deployment" => Verdict::plain(restart(part).0),
-        _ => Verdict::plain(kind.went),
-    }
-}
-
-fn stayed(kind: &Kind, part: Option<&Part>, delta: &Delta) -> Verdict {
-    let path = delta.path.as_deref().unwrap_or_default();
-    let fits = |key: &str| {
-        let rest = path.strip_prefix(key);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    };
-    let row = kind.rows.iter().filter(|row| fits(row.key()));
-    let row = row.max_by_key(|row| row.key().len());
-    let fixed = kind.fixed.iter().find(|(key, _)| fits(key));
-    if let (Some((key, source)), None) = (fixed, row) {
-        return Verdict::fact(
-            kind.went,
-            format!(
-                "`{key}` cannot be changed: delete the {} for the new one to be made",
-                kind.name
-            ),
-            source,
-        );
-    }
-    match row {
-        Some(Row::Is(_, impact, words)) if words.is_empty() => Verdict::plain(*impact),
-        Some(Row::Is(_, impact, words)) => Verdict::because(*impact, *words),
-        Some(Row::Restarts(_)) => {
-            let (impact, words) = restart(part);
-            Verdict::because(impact, words)
-        }
-        Some(Row::Pods(_)) => match less(&delta.from, &delta.to) {
-            true => Verdict::because(WorkloadRestarted, "pods are taken away"),
-            false => Verdict::because(Added, "pods are added"),
-        },
-        Some(Row::Quota(_)) => Verdict::plain(if less(&delta.from, &delta.to) {
-            QuotaCut
-        } else {
-            QuotaRaised
-        }),
-        Some(Row::Capacity(_)) => Verdict::plain(super::resized(delta)),
-        // Labels and notes of the object itself.
-        None if path.starts_with("metadata.") && !is_read(kind) => Verdict::plain(Nothing),
-        None => Verdict::plain(kind.changed),
-    }
-}
-
-/// Whether others pick such objects by their labels: Pod Security by a namespace's, a Prometheus by those of what it
-/// watches.
-fn is_read(kind: &Kind) -> bool {
-    kind.name == "Namespace" || kind.changed == WatchedDifferently
-}
-
-/// What a restart of an object's pods means, by what they are for.
-fn restart(part: Option<&Part>) -> (Impact, &'static str) {
-    match part.map(|part| part.component.as_str()) {
-        Some("gpuc-runtime" | "nvidia-device-plugin") => (
-            PluginRestarted,
-            "its pods are replaced node by node; containers keep their GPUs",
-        ),
-        Some("nvidia-driver-installer" | "nvidia-drivers") => (
-            Impact::DriverRestarted,
-            "drivers are installed anew, node by node",
-        ),
-        Some("workloads") => (WorkloadRestarted, "its pods are replaced one after another"),
-        _ => (ServiceRestarted, "its pods are replaced"),
-    }
-}
-
-/// Whether a quantity is smaller than before, or was none and is one.
-fn less(from: &Option<Json>, to: &Option<Json>) -> bool {
-    let number = |value: &Option<Json>| {
-        let text = match value {
-            Some(Json::Number(number)) => number.to_string(),
-            Some(Json::String(text)) => text.clone(),
-            _ => return None,
-        };
-        Quantity(text).thousandths()
-    };
-    match (number(from), number(to)) {
-        (Some(from), Some(to)) => to < from,
-        // No limit before, one now.
-        (None, Some(_)) => from.is_none(),
-        _ => false,
-    }
+/// What is known of a kind.
+pub(super) fn find(group: &str, name: &str) -> Option<&'static Kind> {
+    let mut kinds = KINDS.iter();
+    let known = kinds.find(|kind| kind.group == group && kind.name == name);
+    known.or_else(|| name.ends_with("NodeClass").then_some(&NODE_CLASS))
 }
 
 #[cfg(test)]

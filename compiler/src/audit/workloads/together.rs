@@ -1,0 +1,91 @@
+//! What patched workloads ask for, alone and together with all others, of pools and of what their teams may have.
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::Workload;
+
+use super::counts::groups;
+use super::{PATCH_REFUSED, PATCHED_NOWHERE, is_patched, patch_of};
+use crate::check::Checked;
+use crate::check::together::{self, Sum};
+use crate::diag::Report;
+use crate::lower::workloads::{patched, pod_specs};
+use crate::placement::{Answer, Demand, Group, Load, crowded, places};
+
+/// Looks at everything that has a patch. Without patches all of this was looked at before.
+pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
+    let workloads = cluster.written.workloads.iter();
+    let loads = workloads.filter_map(|workload| {
+        let load = Load::of(cluster, workload)?;
+        Some(if is_patched(workload) {
+            with_patch(cluster, workload, load)
+        } else {
+            load
+        })
+    });
+    let loads: Vec<_> = loads.collect();
+    if !loads.iter().any(|load| load.patched) {
+        return;
+    }
+    let services: Vec<_> = loads.iter().filter(|load| load.lasts).cloned().collect();
+    for crowd in crowded(cluster, &services) {
+        together::draft(&crowd, &PATCHED_NOWHERE, &services, report).emit();
+    }
+    let alone = loads.iter().enumerate().filter(|(_, load)| load.patched);
+    let alone = alone.flat_map(|(index, _)| Sum::of_one(cluster, &loads, index));
+    let all = alone.chain(Sum::of_services(cluster, &loads));
+    for sum in all {
+        sum.draft(&PATCH_REFUSED, &loads, report).emit();
+    }
+}
+
+/// What a workload keeps busy with its patches.
+fn with_patch<'c>(
+    cluster: &'c Checked<'_>,
+    workload: &'c Spanned<Workload>,
+    plain: Load<'c>,
+) -> Load<'c> {
+    let objects = patched(cluster, workload);
+    let counts: Vec<_> = objects.iter().flat_map(groups).collect();
+    let specs: Vec<_> = objects.iter().flat_map(|it| pod_specs(&it.node)).collect();
+    let demands: Vec<_> = specs.into_iter().map(Demand::of_pod).collect();
+    let Some((first, own)) = demands.first().zip(plain.groups.first()) else {
+        return plain;
+    };
+    let is_held = |pool: &&crate::model::Pool| {
+        let mut verdicts = places(first, cluster).into_iter();
+        verdicts.any(|it| it.pool.index == pool.index && it.answer() != Answer::No)
+    };
+    let pools = cluster.pools.iter().filter(is_held).collect();
+    // What claims ask for stands elsewhere, and a patch of the pod does not reach it.
+    let demand = |demand: &Demand| Demand {
+        claims: own.demand.claims.clone(),
+        ..demand.clone()
+    };
+    let pods = counts.iter().map(|count| count.pods);
+    let groups = if counts.len() == demands.len() {
+        let each = pods.zip(&demands).map(|(pods, it)| Group {
+            pods,
+            demand: demand(it),
+        });
+        each.collect()
+    } else if counts.is_empty() || demands.len() == 1 {
+        vec![Group {
+            pods: if counts.is_empty() {
+                own.pods
+            } else {
+                pods.fold(0, u64::saturating_add)
+            },
+            demand: demand(first),
+        }]
+    } else {
+        return plain;
+    };
+    let span = counts.iter().find_map(|count| count.span);
+    Load {
+        span: span.unwrap_or(patch_of(workload)),
+        patched: true,
+        groups,
+        pools,
+        ..plain
+    }
+}

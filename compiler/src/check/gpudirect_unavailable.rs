@@ -1,0 +1,105 @@
+//! GPUDirect where gpuc cannot set it up.
+
+use super::Rule;
+use crate::diag::{Code, Report, Severity};
+use crate::model::Cluster;
+
+/// GPUDirect where gpuc cannot set it up.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2190",
+        name: "gpudirect-unavailable",
+        severity: Severity::Error,
+        summary: "a pool's machines have no network that gpuc can set up for GPUDirect",
+        explain: "### What it checks
+
+Whether the machines of a pool with `network.gpudirect` have GPUDirect-TCPXO or -TCPX:
+`a3-megagpu-8g` and `a3-highgpu-8g` on GKE.
+
+### Why it matters
+
+Other machines have no interfaces for it, or another way to talk. `a3-ultragpu-8g`,
+`a4-highgpu-8g` and what came after them have GPUDirect RDMA. What NCCL must be told for it differs
+by machine and by release of Google's plugin, and a script on the node sets it: gpuc cannot write it
+into a workload, and a workload without it stops.
+
+### What to do
+
+Write what the help says. EKS has `efa`; AKS and hosts of your own have `rdma`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g2-standard-8
+    nodes: {count: 2}
+    network: {gpudirect: {interfaces: [{network: gpu-0, subnetwork: gpu-0}]}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g2-standard-8
+    nodes: {count: 2}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in &cluster.pools {
+        let Some(written) = &pool.written.network.gpudirect else {
+            continue;
+        };
+        if pool.machine.is_hole() {
+            continue;
+        }
+        let Err(refusal) = cluster.cloud.gpudirect(pool) else {
+            continue;
+        };
+        let message = format!("gpuc cannot set up GPUDirect in pool `{}`", pool.name);
+        let draft = report.draft(&RULE.code, written.span, message);
+        let draft = draft.here(refusal.why);
+        let draft = match &pool.written.machine {
+            Some(machine) => draft.label(machine.span, "the machine"),
+            None => draft,
+        };
+        draft.help(refusal.help).emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::testing::messages;
+
+    #[test]
+    fn only_machines_with_interfaces_for_gpus() {
+        let found = |cloud: &str, machine: &str| {
+            let yaml = format!(
+                "
+                cloud: {{{cloud}}}
+                nodePools: [{{name: gpu, machine: {machine}, nodes: {{count: 2}},
+                    network: {{gpudirect: {{interfaces: [{{network: a, subnetwork: a}}]}}}}}}]
+                "
+            );
+            messages(&yaml, "GPUC2190").len()
+        };
+        let google = "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}";
+        assert_eq!(found(google, "a3-megagpu-8g"), 0);
+        assert_eq!(found(google, "a3-highgpu-8g"), 0);
+        assert_eq!(found(google, "a3-highgpu-4g"), 1);
+        assert_eq!(found(google, "a3-ultragpu-8g"), 1);
+        assert_eq!(found(google, "e2-standard-4"), 1);
+        let amazon = "aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}";
+        assert_eq!(found(amazon, "p5.48xlarge"), 1);
+        assert_eq!(found("onPrem: {context: lab}", "dgx"), 1);
+    }
+}

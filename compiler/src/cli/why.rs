@@ -1,0 +1,136 @@
+//! `gpuc why`: from something in a generated tree back to the input.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use gpuc::compile::{Compilation, Options, compile};
+use gpuc::diag::Levels;
+use gpuc::source::Span;
+use gpuc::why::render::{self, Told};
+use gpuc::why::{self, Answer, Asked, Index, Question, Trial, Unknown};
+use rayon::prelude::*;
+
+use super::args::{Cli, FindingsFormat, InputArgs, WhyArgs, WhyFormat};
+use super::findings::{self, Accompany};
+use super::inputs::Run;
+use super::{Exit, inputs, orphans, output, write};
+
+/// Answers one question.
+pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
+    let question = match Question::read(&args.what) {
+        Ok(question) => question,
+        Err(unknown) => return Ok(refuse(&unknown)),
+    };
+    let input = InputArgs {
+        paths: args.paths.clone(),
+        deny: Vec::new(),
+        format: FindingsFormat::Text,
+    };
+    let mut run = inputs::compile_all(&input, Some(&args.out))?;
+    let exit = findings::print(cli, &input, &run, Accompany::Always)?;
+    if exit != Exit::Fine {
+        return Ok(exit);
+    }
+    let choices = |name: &str| inputs::choices(&args.out, name);
+    let options = Options {
+        levels: Levels::default(),
+        choices: &choices,
+    };
+    let compilations = planned(&mut run, &question, &options);
+    let indexes: Vec<_> = compilations
+        .iter()
+        .filter_map(|one| Some(Index::new(one)?.with_lock(lock(args, &run, one)?)))
+        .collect();
+    let out = inputs::shown(&args.out)?;
+    let asked = match why::find(&question, &indexes, &out) {
+        Ok(asked) => asked,
+        Err(unknown) => return Ok(refuse(&unknown)),
+    };
+    note_if_stale(&question, &asked);
+    let index = &indexes[asked.index];
+    let compilation = compilations.iter().find(|one| {
+        one.plan
+            .as_ref()
+            .is_some_and(|plan| plan.cluster == index.cluster())
+    });
+    let compilation = compilation.unwrap_or_else(|| unreachable!("the index is of one of them"));
+    let told = answer(&run, compilation, index, &asked, &options);
+    output::data(&match args.format {
+        WhyFormat::Text => render::text(&told),
+        WhyFormat::Json => serde_json::to_string_pretty(&told)? + "\n",
+        WhyFormat::Markdown => render::markdown(&told),
+    })?;
+    Ok(Exit::Fine)
+}
+
+/// The compilations that may have the answer, with their plans. A run that builds everything keeps no plans.
+fn planned(run: &mut Run, question: &Question, options: &Options<'_>) -> Vec<Compilation> {
+    let mut loaded: Vec<_> = std::mem::take(&mut run.compilations)
+        .into_iter()
+        .filter_map(|one| Some((one.config.as_ref()?.metadata.name.value.clone(), one.loaded)))
+        .collect();
+    let is_named = |name: &str| question.what.split('/').any(|part| part == name);
+    if loaded.iter().any(|(name, _)| is_named(name)) {
+        loaded.retain(|(name, _)| is_named(name));
+    }
+    let all = loaded.into_par_iter();
+    all.map(|(_, loaded)| compile(loaded, options)).collect()
+}
+
+/// The lock as a build would write it.
+fn lock(args: &WhyArgs, run: &Run, compilation: &Compilation) -> Option<String> {
+    let (_, lock) = compilation.output.as_ref()?;
+    let folder = super::build::folder(&args.out, compilation);
+    let file = run.sources.get(compilation.loaded.source)?.path();
+    let mut lock = lock.clone();
+    lock.from = orphans::remembered(&args.out, &folder, file)
+        .or_else(|| write::read_lock(&folder).ok().flatten()?.from);
+    Some(lock.to_json())
+}
+
+fn refuse(unknown: &Unknown) -> Exit {
+    let help = unknown.help.as_ref();
+    let help = help
+        .map(|help| format!("\nhelp: {help}"))
+        .unwrap_or_default();
+    output::say(&format!("error: {}{help}", unknown.message));
+    Exit::Invalid
+}
+
+/// Says when the file that was named is not the one that would be built.
+fn note_if_stale(question: &Question, asked: &Asked) {
+    let committed = fs::read_to_string(Path::new(&question.what));
+    if committed.is_ok_and(|text| text != asked.page.text()) {
+        output::say(&format!(
+            "note: {} is not what would be built now, and the answer is about what would be; `gpuc build` writes it",
+            question.what
+        ));
+    }
+}
+
+/// Changes the input in every way that there is, and says what that shows.
+fn answer(
+    run: &Run,
+    compilation: &Compilation,
+    index: &Index<'_>,
+    asked: &Asked,
+    options: &Options<'_>,
+) -> Told {
+    let early = likely(&why::answer(index, asked, &[]));
+    let (leaves, cut) = why::leaves(index.input(), &early);
+    let trials: Vec<Trial> = leaves
+        .par_iter()
+        .flat_map_iter(|leaf| why::try_one(compilation, leaf, options))
+        .collect();
+    let answer = why::answer(index, asked, &trials);
+    render::tell(&answer, index, &run.sources, (leaves.len(), cut))
+}
+
+/// The places of the input that are known to matter.
+fn likely(answer: &Answer) -> Vec<Span> {
+    let rows = answer.rows.iter().flat_map(|row| &row.reasons);
+    let reasons = answer.reasons.iter().chain(rows);
+    let spans = reasons.flat_map(|reason| reason.inputs.iter().copied());
+    spans.collect()
+}

@@ -1,0 +1,180 @@
+//! What becomes of Kubernetes objects, kind by kind.
+
+use gpuc_schema::config::Quantity;
+use serde_json::Value as Json;
+
+use super::super::deltas::{Delta, Fate};
+use super::super::impact::Impact;
+use super::super::parts::{Key, Part};
+use super::{Setting, Verdict};
+mod table;
+
+use Impact::{
+    Added, Deleted, Nothing, PluginRestarted, QuotaCut, QuotaRaised, ServiceRestarted,
+    WatchedDifferently, WorkloadRestarted,
+};
+use table::{Kind, Row, find};
+
+/// Whether it is known what becomes of a kind.
+pub fn is_known(group: &str, kind: &str) -> bool {
+    find(group, kind).is_some()
+}
+
+pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
+    let Key::Object {
+        group, kind: name, ..
+    } = &delta.key
+    else {
+        return Verdict::plain(Nothing);
+    };
+    let part = setting.part(&delta.key);
+    if let Some(verdict) = part.and_then(|part| by_use(name, part, delta)) {
+        return verdict;
+    }
+    let Some(kind) = find(group, name) else {
+        return Verdict::because(
+            ServiceRestarted,
+            "gpuc does not know what becomes of this kind",
+        );
+    };
+    match delta.fate() {
+        // In a namespace that is new there is nothing yet to be kept from anything.
+        Fate::Came if is_in_new_namespace(setting, &delta.key) => Verdict::plain(Added),
+        Fate::Came => Verdict::plain(kind.came),
+        Fate::Went => went(setting, kind, part),
+        Fate::Stayed => stayed(kind, part, delta),
+    }
+}
+
+fn is_in_new_namespace(setting: &Setting<'_>, key: &Key) -> bool {
+    let Key::Object {
+        namespace: Some(namespace),
+        ..
+    } = key
+    else {
+        return false;
+    };
+    let namespace = Key::Object {
+        group: String::new(),
+        kind: "Namespace".to_owned(),
+        namespace: None,
+        name: namespace.clone(),
+    };
+    setting.after.parts.contains_key(&namespace) && !setting.before.parts.contains_key(&namespace)
+}
+
+/// Objects whose use says more than their kind.
+fn by_use(kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
+    let is_dashboard = || part.leaves.keys().any(|path| path.contains("grafana"));
+    match (kind, part.component.as_str()) {
+        ("ConfigMap", "monitoring") => Some(Verdict::plain(WatchedDifferently)),
+        ("ConfigMap", _) if is_dashboard() => Some(Verdict::plain(WatchedDifferently)),
+        ("ConfigMap", "gpuc-runtime") if delta.fate() == Fate::Stayed => Some(Verdict::because(
+            PluginRestarted,
+            "gpuc-runtime reads it while it runs, and advertises what it says then",
+        )),
+        (_, "nvidia-driver-installer") => Some(Verdict::plain(Impact::DriverRestarted)),
+        _ => None,
+    }
+}
+
+fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>) -> Verdict {
+    match kind.name {
+        "Namespace" => Verdict::because(
+            Nothing,
+            "nothing removes a namespace: with it would go all that is in it",
+        ),
+        "PersistentVolumeClaim" => Verdict::because(
+            Deleted,
+            "with the claim goes its data, unless its class retains it",
+        ),
+        _ if !setting.prunes => Verdict::because(
+            kind.went,
+            "install.sh removes nothing: it stays until `kubectl delete`",
+        ),
+        "DaemonSet" | "Deployment" => Verdict::plain(restart(part).0),
+        _ => Verdict::plain(kind.went),
+    }
+}
+
+fn stayed(kind: &Kind, part: Option<&Part>, delta: &Delta) -> Verdict {
+    let path = delta.path.as_deref().unwrap_or_default();
+    let fits = |key: &str| {
+        let rest = path.strip_prefix(key);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let row = kind.rows.iter().filter(|row| fits(row.key()));
+    let row = row.max_by_key(|row| row.key().len());
+    let fixed = kind.fixed.iter().find(|(key, _)| fits(key));
+    if let (Some((key, source)), None) = (fixed, row) {
+        return Verdict::fact(
+            kind.went,
+            format!(
+                "`{key}` cannot be changed: delete the {} for the new one to be made",
+                kind.name
+            ),
+            source,
+        );
+    }
+    match row {
+        Some(Row::Is(_, impact, words)) if words.is_empty() => Verdict::plain(*impact),
+        Some(Row::Is(_, impact, words)) => Verdict::because(*impact, *words),
+        Some(Row::Restarts(_)) => {
+            let (impact, words) = restart(part);
+            Verdict::because(impact, words)
+        }
+        Some(Row::Pods(_)) => match less(&delta.from, &delta.to) {
+            true => Verdict::because(WorkloadRestarted, "pods are taken away"),
+            false => Verdict::because(Added, "pods are added"),
+        },
+        Some(Row::Quota(_)) => Verdict::plain(if less(&delta.from, &delta.to) {
+            QuotaCut
+        } else {
+            QuotaRaised
+        }),
+        Some(Row::Capacity(_)) => Verdict::plain(super::resized(delta)),
+        // Labels and notes of the object itself.
+        None if path.starts_with("metadata.") && !is_read(kind) => Verdict::plain(Nothing),
+        None => Verdict::plain(kind.changed),
+    }
+}
+
+/// Whether others pick such objects by their labels: Pod Security by a namespace's, a Prometheus by those of what it
+/// watches.
+fn is_read(kind: &Kind) -> bool {
+    kind.name == "Namespace" || kind.changed == WatchedDifferently
+}
+
+/// What a restart of an object's pods means, by what they are for.
+fn restart(part: Option<&Part>) -> (Impact, &'static str) {
+    match part.map(|part| part.component.as_str()) {
+        Some("gpuc-runtime" | "nvidia-device-plugin") => (
+            PluginRestarted,
+            "its pods are replaced node by node; containers keep their GPUs",
+        ),
+        Some("nvidia-driver-installer" | "nvidia-drivers") => (
+            Impact::DriverRestarted,
+            "drivers are installed anew, node by node",
+        ),
+        Some("workloads") => (WorkloadRestarted, "its pods are replaced one after another"),
+        _ => (ServiceRestarted, "its pods are replaced"),
+    }
+}
+
+/// Whether a quantity is smaller than before, or was none and is one.
+fn less(from: &Option<Json>, to: &Option<Json>) -> bool {
+    let number = |value: &Option<Json>| {
+        let text = match value {
+            Some(Json::Number(number)) => number.to_string(),
+            Some(Json::String(text)) => text.clone(),
+            _ => return None,
+        };
+        Quantity(text).thousandths()
+    };
+    match (number(from), number(to)) {
+        (Some(from), Some(to)) => to < from,
+        // No limit before, one now.
+        (None, Some(_)) => from.is_none(),
+        _ => false,
+    }
+}

@@ -1,0 +1,298 @@
+//! What somebody asked about: a file and a place in it, or an object.
+
+use crate::diag::words;
+
+use super::path::{Path, Step, is_leaf, walk};
+use super::{At, Index, Page};
+
+/// What somebody asked, in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The file or object.
+    pub what: String,
+    /// The place in it.
+    pub at: At,
+}
+
+/// What was asked about, found.
+pub struct Asked {
+    /// Which of the indexes has it.
+    pub index: usize,
+    /// The file, by its path in the cluster's folder.
+    pub file: String,
+    /// The file's contents.
+    pub page: Page,
+    /// The place in it.
+    pub at: At,
+}
+
+/// What was asked about is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// What is not there.
+    pub message: String,
+    /// What to type instead.
+    pub help: Option<String>,
+}
+
+impl Question {
+    /// Reads `FILE`, `FILE#PATH`, `FILE:LINE`, `KIND/NAME` or `KIND/NAMESPACE/NAME#PATH`.
+    pub fn read(text: &str) -> Result<Self, Unknown> {
+        if let Some((what, path)) = text.split_once('#') {
+            let path = Path::read(path).map_err(|wrong| Unknown {
+                message: format!("`{path}` is no path of a field: {wrong}"),
+                help: Some("write it like `spec.containers[0].name`".to_owned()),
+            })?;
+            let at = if path.0.is_empty() {
+                At::Whole
+            } else {
+                At::Field(path)
+            };
+            return Ok(Self::of(what, at));
+        }
+        let line = text.rsplit_once(':');
+        let line = line.and_then(|(what, line)| Some((what, line.parse::<usize>().ok()?)));
+        Ok(match line {
+            Some((what, line)) => Self::of(what, At::Line(line)),
+            None => Self::of(text, At::Whole),
+        })
+    }
+
+    fn of(what: &str, at: At) -> Self {
+        Self {
+            what: what.to_owned(),
+            at,
+        }
+    }
+}
+
+/// Looks for what was asked about. `out` is the folder of the trees, as the user names it.
+pub fn find(question: &Question, indexes: &[Index<'_>], out: &str) -> Result<Asked, Unknown> {
+    let what = question.what.trim_start_matches("./");
+    let found = match files(what, indexes, out) {
+        none if none.is_empty() => objects(what, indexes),
+        found => found,
+    };
+    let (index, file) = match found.as_slice() {
+        [] => return Err(unknown(what, indexes)),
+        [(index, file)] => (*index, file.clone()),
+        several => {
+            let full = several
+                .iter()
+                .map(|(index, file)| full(&indexes[*index], file));
+            let full: Vec<_> = full.collect();
+            return Err(Unknown {
+                message: format!("`{what}` is not one thing: {}", words::some(&full, 4)),
+                help: Some("name one of them".to_owned()),
+            });
+        }
+    };
+    let page = indexes[index].page(&file);
+    let page = page.ok_or_else(|| unknown(what, indexes))?;
+    let at = checked(&file, &page, &question.at)?;
+    Ok(Asked {
+        index,
+        file,
+        page,
+        at,
+    })
+}
+
+/// The path of a file below the folder of all trees.
+fn full(index: &Index<'_>, file: &str) -> String {
+    format!("{}/{file}", index.cluster())
+}
+
+/// The files of that path: below the trees' folder, the cluster's, or what holds any of them.
+fn files(what: &str, indexes: &[Index<'_>], out: &str) -> Vec<(usize, String)> {
+    let out = out.trim_start_matches("./").trim_end_matches('/');
+    let below = what
+        .strip_prefix(out)
+        .map(|rest| rest.trim_start_matches('/'));
+    let below = below.filter(|_| !out.is_empty());
+    let mut whole = Vec::new();
+    let mut inside = Vec::new();
+    for (number, index) in indexes.iter().enumerate() {
+        for file in index.files() {
+            let full = full(index, file);
+            if below == Some(full.as_str()) || what == full || what.ends_with(&format!("/{full}")) {
+                whole.push((number, file.to_owned()));
+            } else if what == file {
+                inside.push((number, file.to_owned()));
+            }
+        }
+    }
+    if whole.is_empty() { inside } else { whole }
+}
+
+/// The files of the objects of that kind and name.
+fn objects(what: &str, indexes: &[Index<'_>]) -> Vec<(usize, String)> {
+    let parts: Vec<&str> = what.split('/').collect();
+    let (kind, namespace, name) = match parts.as_slice() {
+        [kind, name] => (kind, None, name),
+        [kind, namespace, name] => (kind, Some(*namespace), name),
+        _ => return Vec::new(),
+    };
+    let mut found = Vec::new();
+    for (number, index) in indexes.iter().enumerate() {
+        for (file, object) in index.objects() {
+            let identity = &object.identity;
+            let is_it = identity.kind.eq_ignore_ascii_case(kind)
+                && identity.name == **name
+                && (namespace.is_none() || identity.namespace.as_deref() == namespace);
+            if is_it {
+                found.push((number, file.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// What was probably meant: the last part of a path is what people mistype.
+fn unknown(what: &str, indexes: &[Index<'_>]) -> Unknown {
+    let mut names = Vec::new();
+    for index in indexes {
+        for file in index.files() {
+            names.push(full(index, file));
+            names.push(file.to_owned());
+        }
+        for (_, object) in index.objects() {
+            let identity = &object.identity;
+            let kind = &identity.kind;
+            names.push(format!("{kind}/{}", identity.name));
+            let namespace = identity.namespace.iter();
+            names.extend(namespace.map(|it| format!("{kind}/{it}/{}", identity.name)));
+        }
+    }
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let texts = || names.iter().map(String::as_str);
+    let near = words::nearest(what, texts())
+        .map(str::to_owned)
+        .or_else(|| {
+            let lasts: Vec<_> = names.iter().map(|name| last(name)).collect();
+            let near = words::nearest(&last(what), lasts.iter().map(String::as_str));
+            let near = near
+                .map(str::to_owned)
+                .or_else(|| lasts.contains(&last(what)).then(|| last(what)))?;
+            names.iter().find(|name| last(name) == near).cloned()
+        });
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "name a file of the tree, or an object as `Deployment/name` or \
+                 `Deployment/namespace/name`"
+            .to_owned(),
+    };
+    Unknown {
+        message: format!("no file and no object that is built is called `{what}`"),
+        help: Some(help),
+    }
+}
+
+/// The place, if the file has it.
+fn checked(file: &str, page: &Page, at: &At) -> Result<At, Unknown> {
+    match at {
+        At::Whole => Ok(At::Whole),
+        At::Line(line) => {
+            let count = page.line_count();
+            if (1..=count).contains(line) {
+                return Ok(At::Line(*line));
+            }
+            Err(Unknown {
+                message: format!("`{file}` has no line {line}"),
+                help: Some(format!("it has the lines 1 to {count}")),
+            })
+        }
+        At::Field(path) => match page.root() {
+            Some(root) if path.find(root).is_some() => Ok(at.clone()),
+            Some(_) => Err(no_field(file, page, path)),
+            None => Err(Unknown {
+                message: format!("`{file}` has no fields, only lines"),
+                help: Some(format!("ask for a line: `{file}:1`")),
+            }),
+        },
+    }
+}
+
+fn no_field(file: &str, page: &Page, path: &Path) -> Unknown {
+    let mut help = None;
+    if let Some(root) = page.root() {
+        let (count, reached) = path.reach(root);
+        let above = Path(path.0[..count].to_vec());
+        let keys: Vec<_> = reached
+            .entries()
+            .iter()
+            .map(|entry| entry.key.as_str())
+            .collect();
+        help = match path.0.get(count) {
+            Some(Step::Key(key)) => {
+                let near = words::nearest(key, keys.iter().copied());
+                near.map(|near| {
+                    let rest = path.0[count + 1..].iter().cloned();
+                    let steps = above.0.iter().cloned().chain([Step::Key(near.to_owned())]);
+                    let whole = Path(steps.chain(rest).collect());
+                    let exists = whole.find(root).is_some();
+                    let meant = if exists {
+                        whole
+                    } else {
+                        above.then(Step::Key(near.to_owned()))
+                    };
+                    format!("did you mean `{meant}`?")
+                })
+                .or_else(|| elsewhere(root, key))
+            }
+            _ => None,
+        };
+        let of = if count == 0 {
+            "it".to_owned()
+        } else {
+            format!("`{above}`")
+        };
+        help = help.or_else(|| {
+            Some(match (keys.as_slice(), reached.items().len()) {
+                ([], 0) => format!("{of} has nothing below it"),
+                ([], items) => format!("{of} has the items 0 to {}", items - 1),
+                (keys, _) => format!("{of} has {}", words::some(keys, 8)),
+            })
+        });
+    }
+    Unknown {
+        message: format!("`{file}` has no field `{path}`"),
+        help,
+    }
+}
+
+/// The first leaf or section of that name anywhere in the document.
+fn elsewhere(root: &crate::node::Node, key: &str) -> Option<String> {
+    let mut found: Vec<Path> = Vec::new();
+    walk(root, &mut |path, node| {
+        if path.0.last() == Some(&Step::Key(key.to_owned())) && (is_leaf(node) || found.is_empty())
+        {
+            found.push(path.clone());
+        }
+    });
+    let paths: Vec<_> = found.iter().map(ToString::to_string).collect();
+    (!paths.is_empty()).then(|| format!("did you mean {}?", words::some(&paths, 3)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_a_file_with_a_place() {
+        let read = |text| Question::read(text).unwrap();
+        let field = |path| At::Field(Path::read(path).unwrap());
+        assert_eq!(
+            read("a/b.yaml#.spec.a"),
+            Question::of("a/b.yaml", field("spec.a"))
+        );
+        assert_eq!(read("a/b.sh:12"), Question::of("a/b.sh", At::Line(12)));
+        assert_eq!(read("a/b.yaml#"), Question::of("a/b.yaml", At::Whole));
+        assert_eq!(
+            read("Role/a/system:x"),
+            Question::of("Role/a/system:x", At::Whole)
+        );
+        let unknown = Question::read("a#b..c").unwrap_err();
+        assert!(unknown.message.contains("two dots"), "{}", unknown.message);
+    }
+}

@@ -1,0 +1,84 @@
+//! An answer for a comment.
+
+use std::fmt::Write;
+
+use super::text::from;
+use super::{Because, Place, Told, untried, visible};
+
+/// The answer as Markdown.
+pub fn markdown(told: &Told) -> String {
+    let mut text = format!("**{}**", code(&format!("{}/{}", told.cluster, told.file)));
+    if let Some(path) = &told.path {
+        let _ = write!(text, " {}", code(path));
+    }
+    if let Some(value) = told.value.as_ref().filter(|_| told.parts.is_empty()) {
+        let _ = write!(text, " is {}", code(value));
+    }
+    text.push_str("\n\n");
+    if told.parts.is_empty() {
+        if !told.moved_by.is_empty() {
+            text.push_str("| Input | Tried | Then |\n| --- | --- | --- |\n");
+        }
+        for mover in &told.moved_by {
+            let place = place(&mover.place);
+            let (tried, then) = (cell(&mover.tried), cell(&mover.then));
+            let _ = writeln!(text, "| {place} | {tried} | {then} |");
+        }
+    } else {
+        text.push_str("| Line | What | From |\n| --- | --- | --- |\n");
+        for part in &told.parts {
+            let what = match &part.path {
+                Some(path) => format!("{path}: {}", part.value),
+                None => part.value.clone(),
+            };
+            let (what, from) = (code(&what), cell(&from(told, part)));
+            let _ = writeln!(text, "| {} | {what} | {from} |", part.first_line);
+        }
+    }
+    if !told.parts.is_empty() && !told.moved_by.is_empty() {
+        let places: Vec<_> = told
+            .moved_by
+            .iter()
+            .map(|mover| place(&mover.place))
+            .collect();
+        let _ = writeln!(text, "\nAll of it moves with {}.", places.join(", "));
+    }
+    if !told.reasons.is_empty() {
+        text.push('\n');
+        text.extend(told.reasons.iter().map(because));
+    }
+    if let Some(note) = untried(told) {
+        let _ = writeln!(text, "\nNote: {note}.");
+    }
+    text
+}
+
+fn because(reason: &Because) -> String {
+    let of = reason.of.as_deref();
+    let of = of.map(|of| format!(" ({of})")).unwrap_or_default();
+    let mut text = format!("- {}{of}: {}", reason.kind.word(), cell(&reason.what));
+    if !reason.inputs.is_empty() {
+        let places: Vec<_> = reason.inputs.iter().map(place).collect();
+        let _ = write!(text, " – {}", places.join(", "));
+    }
+    if let Some(source) = &reason.source {
+        let _ = write!(text, " (source: {})", cell(source));
+    }
+    text + "\n"
+}
+
+fn place(place: &Place) -> String {
+    let path = place.path.as_deref().unwrap_or_default();
+    code(format!("{}:{} {path}", place.file, place.line).trim_end())
+}
+
+/// Text as code in a cell of a table: one line, and no end of code or cell in it.
+fn code(text: &str) -> String {
+    let text = visible(text).replace('`', "'").replace('|', "\\|");
+    format!("`{text}`")
+}
+
+/// Text for a cell of a table. Backticks stay, for what is code in messages; HTML does not.
+fn cell(text: &str) -> String {
+    visible(text).replace('|', "\\|").replace('<', "&lt;")
+}

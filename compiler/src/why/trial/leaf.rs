@@ -1,0 +1,85 @@
+//! The parts of the input that are changed one at a time.
+
+use crate::node::{Node, Value};
+use crate::source::Span;
+
+use super::super::path::{Path, Step, is_leaf, walk};
+
+/// A part of the input that is changed to see what moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// Where it stands in the document.
+    pub path: Path,
+    /// Where it was written.
+    pub span: Span,
+    /// Whether it holds others, and is only left out as a whole.
+    pub is_section: bool,
+}
+
+/// How much work is done at most: the parts that are changed times the size of the document, since each of them is a
+/// run of the compiler over all of it.
+const MOST: usize = 400_000;
+
+/// How many parts are changed however large the document is.
+const LEAST: usize = 24;
+
+/// The parts of a document, those at or in some places first, and how many are left out because there are too many.
+pub fn leaves(root: &Node, early: &[Span]) -> (Vec<Leaf>, usize) {
+    let mut leaves = Vec::new();
+    let mut size = 0;
+    walk(root, &mut |path, node| {
+        size += 1;
+        let is_base = matches!(path.0.as_slice(), [Step::Key(key)] if key == "base");
+        if path.0.is_empty() || is_base || !node.span().is_written() {
+            return;
+        }
+        leaves.push(Leaf {
+            path: path.clone(),
+            span: node.span(),
+            is_section: !is_leaf(node),
+        });
+    });
+    let is_early = |leaf: &Leaf| early.iter().any(|span| touches(leaf.span, *span));
+    leaves.sort_by_key(|leaf| (!is_early(leaf), leaf.is_section));
+    let most = (MOST / size.max(1)).max(LEAST);
+    let cut = leaves.len().saturating_sub(most);
+    leaves.truncate(most);
+    (leaves, cut)
+}
+
+/// Whether one place is the other, or in it.
+pub(in crate::why) fn touches(one: Span, other: Span) -> bool {
+    one.source == other.source && one.start <= other.end && other.start <= one.end
+}
+
+/// The document with the part replaced; without it where there is nothing to put there.
+pub(super) fn replaced(root: &Node, path: &Path, new: Option<Value>) -> Option<Node> {
+    let mut root = root.clone();
+    let (last, above) = path.0.split_last()?;
+    let mut node = &mut root;
+    for step in above {
+        node = below(node, step)?;
+    }
+    match new {
+        Some(value) => below(node, last)?.value = value,
+        None => match (&mut node.value, last) {
+            (Value::Mapping(entries), Step::Key(key)) => entries.retain(|entry| entry.key != *key),
+            (Value::Sequence(items), Step::Index(index)) if *index < items.len() => {
+                items.remove(*index);
+            }
+            _ => return None,
+        },
+    }
+    Some(root)
+}
+
+fn below<'n>(node: &'n mut Node, step: &Step) -> Option<&'n mut Node> {
+    match (&mut node.value, step) {
+        (Value::Mapping(entries), Step::Key(key)) => {
+            let entry = entries.iter_mut().find(|entry| entry.key == *key);
+            entry.map(|entry| &mut entry.value)
+        }
+        (Value::Sequence(items), Step::Index(index)) => items.get_mut(*index),
+        _ => None,
+    }
+}

@@ -1,0 +1,250 @@
+//! Whether a part of a file moved with a change of the input.
+
+use crate::node::{Node, Scalar, Value};
+use crate::yaml::core_schema::Core;
+
+use super::super::path::{Path, Step};
+
+/// What became of a part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// It is as it was.
+    No,
+    /// It is not there any more.
+    Gone,
+    /// It is another, shown in short where it can be.
+    Now(Option<String>),
+}
+
+/// What became of a field. Items of lists are told apart by what they are, and not by their number.
+pub(super) fn field(before: &Node, after: &Node, path: &Path) -> Moved {
+    let (mut old, mut new) = (before, after);
+    for step in &path.0 {
+        let found = match step {
+            Step::Key(key) => old.get(key).zip(new.get(key)),
+            Step::Index(index) => {
+                let Some(item) = old.items().get(*index) else {
+                    return Moved::Gone;
+                };
+                if new.items().iter().any(|other| same(item, other)) {
+                    return Moved::No;
+                }
+                counterpart(old.items(), new.items(), *index).map(|new| (item, new))
+            }
+        };
+        let Some((old_below, new_below)) = found else {
+            return Moved::Gone;
+        };
+        (old, new) = (old_below, new_below);
+    }
+    if same(old, new) {
+        Moved::No
+    } else {
+        Moved::Now(Some(other(old, new)))
+    }
+}
+
+/// What is another now: of a text of many lines, the first line that is.
+fn other(old: &Node, new: &Node) -> String {
+    let lines = old
+        .text()
+        .filter(|text| text.trim().contains('\n'))
+        .zip(new.text());
+    let Some((old, new)) = lines else {
+        return shown(new);
+    };
+    let same = old
+        .lines()
+        .zip(new.lines())
+        .take_while(|(old, new)| old == new);
+    new.lines()
+        .nth(same.count())
+        .map_or_else(|| short(new), short)
+}
+
+/// The item that took the place of another.
+fn counterpart<'n>(old: &[Node], new: &'n [Node], index: usize) -> Option<&'n Node> {
+    let name = |item: &Node| {
+        let keys = ["name", "key"].into_iter();
+        keys.filter_map(|key| item.get(key))
+            .find_map(Node::text)
+            .map(str::to_owned)
+    };
+    let own = old.get(index).and_then(name);
+    let named = new.iter().find(|item| own.is_some() && name(item) == own);
+    named.or_else(|| new.get(index).filter(|_| old.len() == new.len()))
+}
+
+/// Whether two parts mean the same.
+fn same(one: &Node, other: &Node) -> bool {
+    match (&one.value, &other.value) {
+        (Value::Scalar(one), Value::Scalar(other)) => one.core() == other.core(),
+        (Value::Sequence(one), Value::Sequence(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Mapping(one), Value::Mapping(other)) => {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| one.key == other.key && same(&one.value, &other.value))
+        }
+        _ => false,
+    }
+}
+
+/// How much of a value is shown.
+const WIDTH: usize = 60;
+
+/// A value in one short line.
+pub(in crate::why) fn shown(node: &Node) -> String {
+    let text = match &node.value {
+        Value::Scalar(scalar) => scalar_text(scalar),
+        _ => serde_json::to_string(node).unwrap_or_default(),
+    };
+    short(&text)
+}
+
+fn scalar_text(scalar: &Scalar) -> String {
+    match scalar.core() {
+        Core::Text(text) => text.to_owned(),
+        _ => serde_json::to_string(scalar).unwrap_or_default(),
+    }
+}
+
+/// A text in one short line.
+pub(in crate::why) fn short(text: &str) -> String {
+    let text = text.trim();
+    let first = text.lines().next().unwrap_or_default();
+    let kept: String = first.chars().take(WIDTH).collect();
+    if kept.len() < text.len() {
+        format!("{kept}…")
+    } else {
+        kept
+    }
+}
+
+/// The most pairs of lines that are compared; beyond, every line between the first and the last change has moved.
+const MOST_PAIRS: usize = 4_000_000;
+
+/// What became of each line of a text.
+pub(super) fn lines(before: &str, after: &str) -> Vec<Moved> {
+    let old: Vec<&str> = before.lines().collect();
+    let new: Vec<&str> = after.lines().collect();
+    let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let (rest_old, rest_new) = (&old[start..], &new[start..]);
+    let pairs = rest_old.iter().rev().zip(rest_new.iter().rev());
+    let end = pairs.take_while(|(a, b)| a == b).count();
+    let a = &rest_old[..rest_old.len() - end];
+    let b = &rest_new[..rest_new.len() - end];
+    let mut moved = vec![Moved::No; start];
+    moved.extend(between(a, b));
+    moved.extend(std::iter::repeat_n(Moved::No, end));
+    moved
+}
+
+/// What became of lines between two that stayed.
+fn between(a: &[&str], b: &[&str]) -> Vec<Moved> {
+    let mut moved = Vec::new();
+    let mut waiting = 0..0;
+    let mut block = 0..0;
+    let kept = if a.len().saturating_mul(b.len()) > MOST_PAIRS {
+        Vec::new()
+    } else {
+        common(a, b)
+    };
+    for (i, j) in kept.into_iter().chain([(a.len(), b.len())]) {
+        waiting.end = i;
+        block.end = j;
+        for place in waiting.clone() {
+            let now = if waiting.len() == block.len() {
+                let line = b[block.start + (place - waiting.start)];
+                Moved::Now(Some(short(line)))
+            } else if block.is_empty() {
+                Moved::Gone
+            } else {
+                Moved::Now(None)
+            };
+            moved.push(now);
+        }
+        if i < a.len() {
+            moved.push(Moved::No);
+        }
+        waiting = i + 1..i + 1;
+        block = j + 1..j + 1;
+    }
+    moved
+}
+
+/// The pairs of a longest common subsequence.
+fn common(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
+    let width = b.len() + 1;
+    let mut best = vec![0_u32; (a.len() + 1) * width];
+    for i in (0..a.len()).rev() {
+        for j in (0..b.len()).rev() {
+            best[i * width + j] = if a[i] == b[j] {
+                best[(i + 1) * width + j + 1] + 1
+            } else {
+                best[(i + 1) * width + j].max(best[i * width + j + 1])
+            };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut pairs = Vec::new();
+    while i < a.len() && j < b.len() {
+        if a[i] == b[j] {
+            pairs.push((i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if best[(i + 1) * width + j] >= best[i * width + j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::page::Page;
+    use super::*;
+
+    #[test]
+    fn lines_that_stay_have_not_moved() {
+        let moved = lines("a\nb\nc\nd\ne\n", "a\nx\nc\ny\nz\ne\n");
+        let now = |text: &str| Moved::Now(Some(text.to_owned()));
+        assert_eq!(
+            moved,
+            [Moved::No, now("x"), Moved::No, Moved::Now(None), Moved::No]
+        );
+        assert_eq!(
+            lines("a\nb\nc", "a\nc"),
+            [Moved::No, Moved::Gone, Moved::No]
+        );
+        assert_eq!(lines("a", "b\na"), [Moved::No]);
+    }
+
+    #[test]
+    fn items_are_told_apart_by_what_they_are() {
+        let moved = |before: &str, after: &str, path: &str| {
+            let [before, after] = [before, after].map(|text| Page::new("a.yaml", text));
+            let path = Path::read(path).unwrap();
+            field(before.root().unwrap(), after.root().unwrap(), &path)
+        };
+        let two = "l: [{name: a, v: 1}, {name: b, v: 2}]";
+        assert_eq!(moved(two, "l: [{name: b, v: 2}]", "l[1].v"), Moved::No);
+        assert_eq!(moved(two, "l: [{name: b, v: 2}]", "l[0].v"), Moved::Gone);
+        let now = Moved::Now(Some("3".to_owned()));
+        assert_eq!(moved(two, "l: [{name: b, v: 3}]", "l[1].v"), now);
+        assert_eq!(
+            moved("a: 1", "a: \"1\"", "a"),
+            Moved::Now(Some("1".to_owned()))
+        );
+        assert_eq!(moved("a: 1", "b: 1", "a"), Moved::Gone);
+        let now = Moved::Now(Some("c: 3".to_owned()));
+        assert_eq!(
+            moved("a: |\n  b: 1\n  c: 2\n", "a: |\n  b: 1\n  c: 3\n", "a"),
+            now
+        );
+    }
+}

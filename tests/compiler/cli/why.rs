@@ -1,0 +1,258 @@
+//! `gpuc why`, from the command line.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{GOOD, Place, Ran};
+use crate::support::repository;
+
+const DAEMON_SET: &str =
+    "clusters/demo/manifests/gpuc-runtime/gpuc-system/daemonset-gpuc-runtime-gpu.yaml";
+const IMAGE: &str = "spec.template.spec.containers[0].image";
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+/// Asks in JSON, which is as the committed schema describes it.
+fn ask(place: &Place, what: &str) -> Value {
+    let told = json(&place.run(&["why", what, "--format", "json"]).ends_with(0));
+    let schema = fs::read_to_string(repository().join("schema/why.schema.json")).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let wrong: Vec<_> = validator
+        .iter_errors(&told)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    told
+}
+
+/// The fields of the input that move it.
+fn movers(told: &Value) -> Vec<&str> {
+    let movers = told["movedBy"].as_array().unwrap().iter();
+    movers
+        .map(|mover| mover["place"]["path"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_field_leads_to_the_line_that_it_comes_from() {
+    let place = Place::with(GOOD);
+    place.build();
+    let told = ask(&place, &format!("{DAEMON_SET}#.{IMAGE}"));
+    assert_eq!(told["path"], IMAGE);
+    assert_eq!(told["value"], "registry.example.com/gpuc-runtime:0.1.0");
+    let movers = told["movedBy"].as_array().unwrap();
+    let mover = movers
+        .iter()
+        .find(|mover| mover["place"]["path"] == "stack.runtimeImage")
+        .unwrap();
+    let at = &mover["place"];
+    assert_eq!(at["file"], "gpu-cluster.yaml");
+    assert_eq!((&at["line"], &at["column"]), (&6.into(), &23.into()));
+    assert!(
+        told["reasons"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty())
+    );
+    // The same by its line, by its object, and however the file is named.
+    let text = place.read(DAEMON_SET);
+    let line = text
+        .lines()
+        .position(|line| line.contains("image: "))
+        .unwrap()
+        + 1;
+    assert_eq!(told["firstLine"], line);
+    let below = DAEMON_SET.strip_prefix("clusters/").unwrap();
+    let inside = below.strip_prefix("demo/").unwrap();
+    for what in [
+        format!("./{DAEMON_SET}:{line}"),
+        format!("{below}#{IMAGE}"),
+        format!("{inside}#{IMAGE}"),
+        format!("DaemonSet/gpuc-runtime-gpu#{IMAGE}"),
+        format!("daemonset/gpuc-system/gpuc-runtime-gpu#{IMAGE}"),
+        format!("{}#{IMAGE}", place.path(DAEMON_SET).display()),
+    ] {
+        let same = ask(&place, &what);
+        assert_eq!(same["file"], told["file"], "{what}");
+        assert_eq!(same["firstLine"], told["firstLine"], "{what}");
+        let has = same["movedBy"].to_string().contains("stack.runtimeImage");
+        assert!(has, "{what}: {same}");
+    }
+}
+
+#[test]
+fn files_without_fields_are_asked_by_their_lines() {
+    let place = Place::with(GOOD);
+    place.build();
+    let line = |file: &str, what: &str| {
+        let text = place.read(file);
+        let at = text.lines().position(|line| line.contains(what));
+        format!("{file}:{}", at.unwrap() + 1)
+    };
+    let told = ask(
+        &place,
+        &line("clusters/demo/cloud/verify.sh", "context=lab"),
+    );
+    assert_eq!(movers(&told), ["cloud.onPrem.context"]);
+    let told = ask(&place, &line("clusters/demo/README.md", "a30-24gb"));
+    assert!(movers(&told).contains(&"nodePools[1].gpu.model"), "{told}");
+    let told = ask(&place, "clusters/demo/cloud/lib.sh:30");
+    assert_eq!(movers(&told), Vec::<&str>::new());
+    assert_eq!(told["reasons"][0]["kind"], "fixed");
+    let told = ask(&place, "clusters/demo/gpuc.lock.json#input");
+    assert!(
+        movers(&told).len() > 4,
+        "every value is in the digest: {told}"
+    );
+    let told = ask(&place, &format!("{DAEMON_SET}:1"));
+    assert_eq!(told["reasons"][0]["kind"], "fixed", "{told}");
+}
+
+#[test]
+fn a_whole_file_is_a_table_and_a_section_has_its_reasons() {
+    let place = Place::with(GOOD);
+    place.build();
+    let told = ask(&place, DAEMON_SET);
+    let parts = told["parts"].as_array().unwrap();
+    assert!(parts.len() > 30, "{}", parts.len());
+    let image = parts.iter().find(|part| part["path"] == IMAGE).unwrap();
+    assert_eq!(image["movedBy"][0]["path"], "stack.runtimeImage");
+    let section = ask(&place, &format!("{DAEMON_SET}#spec.template.spec"));
+    assert_eq!(section["parts"], Value::Array(Vec::new()));
+    assert!(
+        movers(&section).contains(&"stack.runtimeImage"),
+        "{section}"
+    );
+    for (format, wanted) in [
+        ("text", "because\n"),
+        ("markdown", "| Line | What | From |\n"),
+    ] {
+        let ran = place
+            .run(&["why", DAEMON_SET, "--format", format])
+            .ends_with(0);
+        assert!(ran.stdout.contains(wanted), "{}", ran.stdout);
+        assert!(
+            ran.stdout.contains("gpu-cluster.yaml:6 stack.runtimeImage"),
+            "{}",
+            ran.stdout
+        );
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_is() {
+    let place = Place::with(GOOD);
+    place.build();
+    for (what, message, help) in [
+        (
+            "DaemonSet/gpuc-runtime-gpus",
+            "no file and no object",
+            "`DaemonSet/gpuc-runtime-gpu`",
+        ),
+        (
+            "Deployment/x",
+            "no file and no object",
+            "Deployment/namespace/name",
+        ),
+        (
+            "clusters/demo/instal.sh",
+            "no file and no object",
+            "install.sh`",
+        ),
+        (
+            "clusters/demo/install.sh:9999",
+            "no line 9999",
+            "the lines 1 to",
+        ),
+        (
+            "clusters/demo/install.sh#spec",
+            "has no fields",
+            "install.sh:1",
+        ),
+        (
+            "DaemonSet/gpuc-runtime-gpu#spec.templat.spec",
+            "no field",
+            "`spec.template.spec`",
+        ),
+        ("DaemonSet/gpuc-runtime-gpu#image", "no field", IMAGE),
+        (
+            "DaemonSet/gpuc-runtime-gpu#spec..x",
+            "is no path",
+            "spec.containers[0].name",
+        ),
+    ] {
+        let ran = place.run(&["why", what]).ends_with(2);
+        assert_eq!(ran.stdout, "", "{what}");
+        assert!(ran.stderr.contains(message), "{what}: {}", ran.stderr);
+        assert!(ran.stderr.contains(help), "{what}: {}", ran.stderr);
+    }
+    let ran = place
+        .run(&["why", "Kustomization", "none.yaml"])
+        .ends_with(3);
+    assert!(ran.stderr.contains("none.yaml"), "{}", ran.stderr);
+    place.write("gpu-cluster.yaml", &GOOD.replace("A30", "A31"));
+    let ran = place.run(&["why", DAEMON_SET]).ends_with(2);
+    assert!(ran.stderr.contains("A31"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_stale_tree_is_said_to_be_one() {
+    let place = Place::with(GOOD);
+    place.build();
+    let what = format!("{DAEMON_SET}#{IMAGE}");
+    let ran = place.run(&["why", &what]).ends_with(0);
+    assert_eq!(ran.stderr, "");
+    place.write("gpu-cluster.yaml", &GOOD.replace("0.1.0", "0.2.0"));
+    let ran = place.run(&["why", &what]).ends_with(0);
+    assert!(
+        ran.stderr.contains("is not what would be built now"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stdout.contains("gpuc-runtime:0.2.0"), "{}", ran.stdout);
+}
+
+/// Places in a base are named where they stand, and clusters of a fleet are told apart by their folders.
+#[test]
+fn in_a_fleet_the_base_is_named() {
+    let place = Place::empty();
+    let fleet = repository().join("examples/fleet");
+    for (path, text) in crate::support::files_below(&fleet) {
+        place.write(&path, &text);
+    }
+    let object = "DaemonSet/gpuc-runtime-infer#spec.template.spec.containers[0].image";
+    let ran = place.run(&["why", object]).ends_with(2);
+    assert!(ran.stderr.contains("is not one thing"), "{}", ran.stderr);
+    let file = "staging/manifests/gpuc-runtime/gpuc-system/daemonset-gpuc-runtime-infer.yaml";
+    let told = ask(
+        &place,
+        &format!("{file}#spec.template.spec.containers[0].image"),
+    );
+    let movers = told["movedBy"].as_array().unwrap();
+    let image = movers
+        .iter()
+        .find(|mover| mover["place"]["path"] == "stack.runtimeImage")
+        .unwrap();
+    assert_eq!(image["place"]["file"], "base/gpu-cluster.yaml");
+}
+
+/// What the page shows is what is said.
+#[test]
+fn the_page_shows_the_truth() {
+    let page = fs::read_to_string(repository().join("docs/why.md")).unwrap();
+    let quickstart = repository().join("examples/quickstart/gpu-cluster.yaml");
+    let place = Place::with(&fs::read_to_string(quickstart).unwrap());
+    let mut shown = 0;
+    for block in page.split("```console\n$ ").skip(1) {
+        let (command, rest) = block.split_once('\n').unwrap();
+        let wanted = rest.split("```").next().unwrap();
+        let args: Vec<_> = command.split_whitespace().skip(1).collect();
+        let ran = place.run(&args).ends_with(0);
+        assert_eq!(ran.stdout, wanted, "{command}");
+        shown += 1;
+    }
+    assert!(shown > 0, "no command is shown");
+}

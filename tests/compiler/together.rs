@@ -1,0 +1,229 @@
+//! Whether workloads fit together is what trying everything out says.
+//!
+//! Of pools: every way to put the pods of services onto nodes. Of teams: every choice of services against what the team
+//! may have of the pools that they may run on. Both are worked out here from what was drawn.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::support::compile_text;
+
+/// A pool: how many GPUs a node has, and how many nodes there are.
+type Pool = (u32, u32);
+
+#[derive(Clone, Debug)]
+struct Service {
+    gpus: u32,
+    replicas: u32,
+    /// The pool that it names.
+    pool: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Cluster {
+    pools: Vec<Pool>,
+    services: Vec<Service>,
+    /// What the team may have of each pool, where it may have any.
+    limits: Vec<Option<u32>>,
+}
+
+fn cluster() -> impl Strategy<Value = Cluster> {
+    let pools = prop::collection::vec((1..5u32, 1..4u32), 1..4);
+    let service = (1..5u32, 1..4u32, prop::option::of(0..3usize));
+    let services = prop::collection::vec(service, 1..5);
+    let limits = prop::collection::vec(prop::option::weighted(0.8, 1..9u32), 3);
+    (pools, services, limits).prop_map(|(pools, services, limits)| {
+        let services = services.into_iter().map(|(gpus, replicas, pool)| Service {
+            gpus,
+            replicas,
+            pool: pool.map(|index| index % pools.len()),
+        });
+        Cluster {
+            services: services.collect(),
+            limits,
+            pools,
+        }
+    })
+}
+
+impl Cluster {
+    /// The pools whose nodes have room for a pod of a service.
+    fn places(&self, service: &Service) -> BTreeSet<usize> {
+        let pools = self.pools.iter().enumerate();
+        let large = pools.filter(|(index, pool)| {
+            pool.0 >= service.gpus && service.pool.is_none_or(|named| named == *index)
+        });
+        large.map(|(index, _)| index).collect()
+    }
+
+    /// The file; with a team of all services, or without.
+    fn text(&self, with_team: bool) -> String {
+        let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\n\
+             kubernetes: {version: \"1.34\"}\ncloud: {onPrem: {context: lab}}\n\
+             stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}\nnodePools:\n"
+            .to_owned();
+        for (index, (gpus, nodes)) in self.pools.iter().enumerate() {
+            let hosts: Vec<_> = (0..*nodes)
+                .map(|host| format!("h-{index}-{host}"))
+                .collect();
+            writeln!(
+                text,
+                "  - {{name: p{index}, gpu: {{model: A30, perNode: {gpus}}}, overcommit: true, \
+                 hosts: [{}], nodes: {{count: {nodes}}}}}",
+                hosts.join(", ")
+            )
+            .unwrap();
+        }
+        if with_team {
+            let limits = self.limits.iter().zip(0..self.pools.len());
+            let quotas: Vec<_> = limits
+                .filter_map(|(limit, index)| {
+                    Some(format!("{{pool: p{index}, limit: {}}}", (*limit)?))
+                })
+                .collect();
+            writeln!(
+                text,
+                "teams: [{{name: t, quota: {{gpus: [{}]}}}}]",
+                quotas.join(", ")
+            )
+            .unwrap();
+        }
+        text += "workloads:\n";
+        for (index, service) in self.services.iter().enumerate() {
+            let pool = service.pool.map(|pool| format!(", pool: p{pool}"));
+            let team = if with_team { ", team: t" } else { "" };
+            writeln!(
+                text,
+                "  - {{name: s{index}{team}{}, deployment: {{image: \"registry.example.com/m:1.0.0\", \
+                 gpus: {}, replicas: {}}}}}",
+                pool.unwrap_or_default(),
+                service.gpus,
+                service.replicas
+            )
+            .unwrap();
+        }
+        text
+    }
+}
+
+/// Whether these pods, each with the pools that it may be on, find places on nodes with so many GPUs left.
+fn packs(pods: &[(u32, BTreeSet<usize>)], nodes: &mut [(usize, u32)]) -> bool {
+    let Some(((gpus, places), rest)) = pods.split_first() else {
+        return true;
+    };
+    let mut tried = BTreeSet::new();
+    for index in 0..nodes.len() {
+        let (pool, left) = nodes[index];
+        if left < *gpus || !places.contains(&pool) || !tried.insert((pool, left)) {
+            continue;
+        }
+        nodes[index].1 -= gpus;
+        let packed = packs(rest, nodes);
+        nodes[index].1 += gpus;
+        if packed {
+            return true;
+        }
+    }
+    false
+}
+
+fn said(text: &str, code: &str) -> usize {
+    let outcome = compile_text(text);
+    let found = outcome.findings.iter();
+    found.filter(|found| found.code.id == code).count()
+}
+
+fn run(test: impl Fn(Cluster) -> Result<(), TestCaseError>) {
+    let config = Config {
+        cases: 150,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let result = TestRunner::new(config).run(&cluster(), test);
+    result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn pools_are_overfilled_where_no_way_is_left() {
+    let (over, fits) = (Cell::new(0), Cell::new(0));
+    run(|cluster| {
+        let mut pods: Vec<_> = cluster
+            .services
+            .iter()
+            .flat_map(|service| {
+                let pod = (service.gpus, cluster.places(service));
+                std::iter::repeat_n(pod, service.replicas as usize)
+            })
+            .filter(|(_, places)| !places.is_empty())
+            .collect();
+        pods.sort_by_key(|(gpus, places)| (std::cmp::Reverse(*gpus), places.len()));
+        let pools = cluster.pools.iter().enumerate();
+        let mut nodes: Vec<_> = pools
+            .flat_map(|(index, (gpus, nodes))| std::iter::repeat_n((index, *gpus), *nodes as usize))
+            .collect();
+        let text = cluster.text(false);
+        let is_said = said(&text, "GPUC2202") > 0;
+        let packed = packs(&pods, &mut nodes);
+        prop_assert!(!(is_said && packed), "{text}");
+        // Pods that are alike and have one pool leave nothing to chance.
+        let alike = pods.windows(2).all(|pair| pair[0] == pair[1]);
+        if alike && pods.iter().all(|(_, places)| places.len() == 1) {
+            prop_assert_eq!(is_said, !packed, "{}", text);
+        }
+        let cell = if is_said { &over } else { &fits };
+        cell.set(cell.get() + 1);
+        Ok(())
+    });
+    assert!(over.get() > 20 && fits.get() > 20, "{over:?} {fits:?}");
+}
+
+#[test]
+fn teams_spend_what_no_choice_of_pools_leaves_them() {
+    let (over, fits) = (Cell::new(0), Cell::new(0));
+    run(|cluster| {
+        let limit = |index: usize| cluster.limits[index].unwrap_or(0);
+        if cluster.limits[..cluster.pools.len()]
+            .iter()
+            .all(Option::is_none)
+        {
+            return Err(TestCaseError::reject("no quota"));
+        }
+        // What a service needs, and the pools of which the team may have something.
+        let needs = cluster.services.iter().map(|service| {
+            let places = cluster.places(service).into_iter();
+            let places = places.filter(|index| cluster.limits[*index].is_some());
+            (
+                service.gpus * service.replicas,
+                places.collect::<BTreeSet<_>>(),
+            )
+        });
+        // One that asks for too much alone is another finding.
+        let alone =
+            |places: &BTreeSet<usize>| places.iter().map(|index| limit(*index)).sum::<u32>();
+        let needs: Vec<_> = needs
+            .filter(|(count, places)| *count <= alone(places))
+            .collect();
+        let choices = 1..1u32 << needs.len();
+        let is_over = choices.into_iter().any(|choice| {
+            let chosen = needs.iter().enumerate();
+            let chosen = chosen.filter(|(index, _)| choice >> index & 1 == 1);
+            let (mut count, mut places) = (0, BTreeSet::new());
+            for (_, (needed, of)) in chosen {
+                count += needed;
+                places.extend(of);
+            }
+            count > alone(&places)
+        });
+        let text = cluster.text(true);
+        let is_said = said(&text, "GPUC2200") > 0;
+        prop_assert_eq!(is_said, is_over, "{}", text);
+        let cell = if is_said { &over } else { &fits };
+        cell.set(cell.get() + 1);
+        Ok(())
+    });
+    assert!(over.get() > 20 && fits.get() > 20, "{over:?} {fits:?}");
+}

@@ -1,0 +1,238 @@
+//! What moves with a line of the input names that line.
+//!
+//! The edits here are of the text, and other ones than those that `why` tries by itself; what moved is found by other
+//! readers. So an answer that names the line does so because it follows from it.
+
+use std::collections::BTreeMap;
+
+use gpuc::compile::{Compilation, Options};
+use gpuc::diag::Levels;
+use gpuc::node::{Node, Value};
+use gpuc::resolve::Choices;
+use gpuc::source::Span;
+use gpuc::why::{At, Index, Path, Step, Trial, causes, leaves, try_one};
+use rayon::prelude::*;
+use serde_yaml::Value as Yaml;
+
+use crate::support::{Outcome, compile_text, repository};
+
+/// The examples, between them of every cloud, with teams and with Argo CD.
+const EXAMPLES: &[&str] = &["aks-argocd", "eks-teams", "gke-inference-l4", "on-prem-mig"];
+
+/// Words and what is put in their place: names that a cloud or a schema knows.
+const WORDS: &[(&str, &str)] = &[
+    ("m7i.xlarge", "m7i.4xlarge"),
+    ("p5.48xlarge", "p5e.48xlarge"),
+    ("p4d.24xlarge", "p4de.24xlarge"),
+    ("g6.4xlarge", "g6.16xlarge"),
+    ("g6e.xlarge", "g6e.4xlarge"),
+    ("us-east-1a", "us-east-1d"),
+    ("NoSchedule", "NoExecute"),
+    ("AmazonLinux2023", "Bottlerocket"),
+    ("Ubuntu2404", "Ubuntu2204"),
+    ("clusterAutoscaler", "none"),
+    ("1.34", "1.33"),
+    ("3g.20gb", "2g.10gb"),
+    ("gpuc", "nvidia"),
+    ("dcgm", "gpuc"),
+    ("true", "false"),
+    ("false", "true"),
+];
+
+#[test]
+fn what_moves_with_a_line_names_that_line() {
+    let mut missing = Vec::new();
+    let mut count = 0;
+    for name in EXAMPLES {
+        let path = format!("examples/{name}/gpu-cluster.yaml");
+        let text = std::fs::read_to_string(repository().join(path)).unwrap();
+        let before = compile_text(&text);
+        let compilation = &before.compilations[0];
+        let trials = trials(compilation);
+        let edits = edits(&compilation.loaded.root, &text);
+        let found: Vec<_> = edits
+            .par_iter()
+            .filter_map(|(span, edited)| {
+                // The first that is understood.
+                let mut after = edited.iter().filter_map(|text| files(&compile_text(text)));
+                Some(held(compilation, &trials, *span, &after.next()?))
+            })
+            .collect();
+        let tried: usize = found.iter().map(|(moved, _)| moved).sum();
+        assert!(tried > 50, "{name}: only {tried} parts moved");
+        count += tried;
+        let found = found.into_iter().flat_map(|(_, missing)| missing);
+        missing.extend(found.map(|missing| format!("{name}: {missing}")));
+    }
+    assert!(
+        missing.is_empty(),
+        "{} of {count} answers lack the line that moves them:\n{}",
+        missing.len(),
+        missing.join("\n")
+    );
+}
+
+fn trials(compilation: &Compilation) -> Vec<Trial> {
+    let choices = |_: &str| Choices::default();
+    let options = Options {
+        levels: Levels::default(),
+        choices: &choices,
+    };
+    let (leaves, cut) = leaves(&compilation.loaded.root, &[]);
+    assert_eq!(cut, 0, "an example is small");
+    leaves
+        .par_iter()
+        .flat_map_iter(|leaf| try_one(compilation, leaf, &options))
+        .collect()
+}
+
+/// Each leaf of the document, and the texts with other values there.
+fn edits(root: &Node, text: &str) -> Vec<(Span, Vec<String>)> {
+    let mut edits = Vec::new();
+    let mut waiting = vec![root];
+    while let Some(node) = waiting.pop() {
+        match &node.value {
+            Value::Sequence(items) => waiting.extend(items),
+            Value::Mapping(entries) => waiting.extend(entries.iter().map(|entry| &entry.value)),
+            Value::Scalar(_) => {
+                let span = node.span();
+                let (start, end) = (span.start as usize, span.end as usize);
+                let old = text[start..end].trim_matches('"').to_owned();
+                let quote = if text[start..].starts_with('"') {
+                    "\""
+                } else {
+                    ""
+                };
+                let edited = others(&old).into_iter().map(|new| {
+                    let mut edited = text.to_owned();
+                    edited.replace_range(start..end, &format!("{quote}{new}{quote}"));
+                    edited
+                });
+                edits.push((span, edited.collect()));
+            }
+        }
+    }
+    edits
+}
+
+fn others(old: &str) -> Vec<String> {
+    if let Ok(number) = old.parse::<u64>()
+        && old.len() < 8
+    {
+        return vec![(number + 2).to_string(), (number + 8).to_string()];
+    }
+    let known = WORDS.iter().filter(|(word, _)| *word == old);
+    let mut others: Vec<_> = known.map(|(_, other)| (*other).to_owned()).collect();
+    if others.is_empty() {
+        others.push(format!("q{old}"));
+        others.push(format!("{old}-q"));
+        others.push(old.replacen("0.1.0", "0.7.0", 1));
+        others.push(old.replacen('3', "4", 1));
+    }
+    others.retain(|other| other != old);
+    others
+}
+
+fn files(outcome: &Outcome) -> Option<BTreeMap<String, String>> {
+    let (tree, _) = outcome.compilations.first()?.output.as_ref()?;
+    let files = tree.files();
+    Some(
+        files
+            .map(|(path, file)| (path.to_owned(), file.contents.clone()))
+            .collect(),
+    )
+}
+
+/// How many parts moved, and those whose answers do not name the place.
+fn held(
+    compilation: &Compilation,
+    trials: &[Trial],
+    span: Span,
+    after: &BTreeMap<String, String>,
+) -> (usize, Vec<String>) {
+    let index = Index::new(compilation).unwrap();
+    let mut count = 0;
+    let mut missing = Vec::new();
+    let files: Vec<_> = index.files().map(str::to_owned).collect();
+    for file in files {
+        let page = index.page(&file).unwrap();
+        let Some(now) = after.get(&file).filter(|now| now.as_str() != page.text()) else {
+            continue;
+        };
+        let parts: Vec<At> = index
+            .parts(&file, &page)
+            .into_iter()
+            .map(|(at, _)| at)
+            .collect();
+        let moved = moved(page.text(), now, &parts);
+        count += moved.len();
+        let found = causes(trials, &file, &page, &moved);
+        for (at, causes) in moved.iter().zip(found) {
+            let reasons = index.reasons(&file, &page, at);
+            let spans = causes.iter().map(|cause| cause.leaf.span);
+            let mut spans = spans.chain(reasons.iter().flat_map(|reason| reason.inputs.clone()));
+            if !spans.any(|place| place.start <= span.start && span.end <= place.end) {
+                missing.push(format!("{file} {}", shown(at)));
+            }
+        }
+    }
+    let what = index.places().get(&span).map(ToString::to_string);
+    let what = what.unwrap_or_default();
+    let all = missing.first().map(|first| {
+        let count = missing.len();
+        format!("{what}: {count} parts, such as {first}")
+    });
+    (count, all.into_iter().collect())
+}
+
+fn shown(at: &At) -> String {
+    match at {
+        At::Field(path) => path.to_string(),
+        At::Line(line) => format!("line {line}"),
+        At::Whole => "all".to_owned(),
+    }
+}
+
+/// The parts that are others now, as other readers see it.
+fn moved(before: &str, now: &str, parts: &[At]) -> Vec<At> {
+    let documents = [before, now].map(|text| serde_yaml::from_str::<Yaml>(text).ok());
+    let lines = changed_lines(before, now);
+    let is_moved = |at: &&At| match (at, &documents) {
+        (At::Field(path), [Some(old), Some(new)]) => is_other(old, new, path),
+        (At::Line(line), _) => lines.contains(line),
+        _ => false,
+    };
+    parts.iter().filter(is_moved).cloned().collect()
+}
+
+fn is_other(old: &Yaml, new: &Yaml, path: &Path) -> bool {
+    let (mut old, mut new) = (old, new);
+    for step in &path.0 {
+        let next = match step {
+            Step::Key(key) => old.get(key.as_str()).zip(new.get(key.as_str())),
+            Step::Index(place) => {
+                let item = &old[*place];
+                let items = new.as_sequence();
+                if items.is_some_and(|items| items.contains(item)) {
+                    return false;
+                }
+                new.get(*place).map(|new| (item, new))
+            }
+        };
+        match next {
+            Some(next) => (old, new) = next,
+            None => return true,
+        }
+    }
+    old != new
+}
+
+/// The lines, from 1, that are not among those that stayed.
+fn changed_lines(before: &str, now: &str) -> Vec<usize> {
+    let diff = similar::TextDiff::from_lines(before, now);
+    let changes = diff.iter_all_changes();
+    let gone = changes.filter(|change| change.tag() == similar::ChangeTag::Delete);
+    gone.filter_map(|change| change.old_index())
+        .map(|at| at + 1)
+        .collect()
+}
