@@ -1,7 +1,7 @@
 //! The files of a run, and places in them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use gpuc_schema::Span;
 
@@ -11,7 +11,11 @@ pub struct Source {
     path: String,
     text: Arc<str>,
     line_starts: Vec<u32>,
+    step: OnceLock<usize>,
 }
+
+/// How many lines of a text tell how it is written.
+const TELLING: usize = 500;
 
 impl Source {
     /// A file by the path that messages show and its text.
@@ -28,6 +32,7 @@ impl Source {
             path: path.into(),
             text: Arc::from(text),
             line_starts,
+            step: OnceLock::new(),
         }
     }
 
@@ -39,6 +44,11 @@ impl Source {
     /// The text.
     pub fn text(&self) -> &Arc<str> {
         &self.text
+    }
+
+    /// By how many blanks the text, as YAML, indents what is below a key; 2 where nothing tells.
+    pub fn step(&self) -> usize {
+        *self.step.get_or_init(|| step(&self.text))
     }
 
     /// Line and column of a byte, both from 1; columns count characters.
@@ -123,6 +133,23 @@ impl Sources {
             .and_then(|source| source.text().get(span.start as usize..span.end as usize))
             .unwrap_or_default()
     }
+}
+
+/// By how many blanks a text indents what is below a key.
+fn step(text: &str) -> usize {
+    let lines = text.lines().take(TELLING);
+    let lines = lines.map(|line| line.trim_end_matches('\r'));
+    let lines: Vec<_> = lines
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .collect();
+    let pairs = lines.windows(2).filter_map(|pair| {
+        let key = pair[0].trim_start_matches([' ', '-']);
+        let below = pair[1].trim_start_matches(' ');
+        let is_below = key.ends_with(':') && !below.is_empty() && !below.starts_with('-');
+        let (outer, inner) = (pair[0].len() - key.len(), pair[1].len() - below.len());
+        (is_below && inner > outer).then(|| inner - outer)
+    });
+    pairs.min().unwrap_or(2)
 }
 
 /// A byte offset or file number. What is read is capped far below 4 GiB.

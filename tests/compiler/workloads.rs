@@ -1,5 +1,7 @@
 //! Every pod of every workload fits each of the pools that it is sent to, and says what it needs there.
 
+use std::collections::BTreeSet;
+
 use gpuc::model::{Cluster, WORKLOAD_LABEL};
 use gpuc::node::Node;
 use gpuc::placement::{Answer, Demand, line, verdict};
@@ -127,4 +129,40 @@ fn sets_leave_their_own_service_to_their_controller_and_are_placed_as_one() {
         looked > 2 && grouped > 1,
         "{looked} sets, {grouped} templates"
     );
+}
+
+/// The README's table and the objects are made apart: a row's pools are those that the workload's pods are sent to.
+#[test]
+fn the_readme_names_the_pools_that_pods_are_sent_to() {
+    let (mut looked, mut wrong) = (0, Vec::new());
+    for case in cases().iter().filter(|case| workloads(case.cluster()) > 0) {
+        let mut files = case.tree().files();
+        let (_, readme) = files.find(|(path, _)| *path == "README.md").unwrap();
+        let lines = readme.contents.lines();
+        let rows: Vec<&str> = lines.filter(|line| line.starts_with("| ")).collect();
+        for workload in &case.cluster().written.workloads {
+            let name = workload.name.value.as_str();
+            let kind = workload.tasks()[0].0;
+            let start = format!("| {name} | {kind} |");
+            let row = rows.iter().find(|row| row.starts_with(&start));
+            let Some(row) = row else {
+                wrong.push(format!("{}: no row of {name}", case.name));
+                continue;
+            };
+            let cells: Vec<_> = row.trim_matches('|').split(" | ").collect();
+            let told = cells.last().unwrap().trim().split(", ").map(str::to_owned);
+            let told: BTreeSet<String> = told.collect();
+            let own = case.plan().objects.iter().filter(|object| {
+                json!(object.node)["metadata"]["labels"][WORKLOAD_LABEL] == json!(name)
+            });
+            let specs = own.flat_map(|object| pods(&object.node));
+            let sent: BTreeSet<String> = specs.flat_map(|spec| pools(&json!(spec))).collect();
+            looked += 1;
+            if !sent.is_empty() && sent != told {
+                wrong.push(format!("{}: {name}: {sent:?} and {told:?}", case.name));
+            }
+        }
+    }
+    assert!(looked > 20, "only {looked} workloads are looked at");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -359,6 +359,9 @@ fn name(object: &Value) -> String {
 /// The folder of what Karpenter is told of the nodes that it makes.
 pub(crate) const KARPENTER: &str = "karpenter-node-pools";
 
+/// The field of a NodePool with the taints that somebody takes off.
+pub(crate) const STARTUP: &str = "startupTaints";
+
 /// What is made of a cluster.
 pub(crate) struct Compiled {
     /// The runtime's manifests, as a second reader of YAML sees them.
@@ -379,9 +382,22 @@ impl Compiled {
         let by_cloud = fields.any(|field| {
             field.kind.name == "taints" && field.want.to_string().contains(STARTUP_TAINT)
         });
-        let karpenter = format!("manifests/{KARPENTER}/nodepool-{pool}.yaml");
-        let mut files = self.files.iter().filter(|(path, _)| *path == karpenter);
-        by_cloud || files.any(|(_, text)| text.contains(STARTUP_TAINT))
+        let mut karpenters = self.node_pools().filter(|it| name(it) == pool);
+        by_cloud
+            || karpenters.any(|it| {
+                it["spec"]["template"]["spec"][STARTUP]
+                    .to_string()
+                    .contains(STARTUP_TAINT)
+            })
+    }
+
+    /// What Karpenter is told of the nodes that it makes.
+    fn node_pools(&self) -> impl Iterator<Item = Value> {
+        let folder = format!("manifests/{KARPENTER}/");
+        let files = self.files.iter();
+        let files = files.filter(move |(path, _)| path.starts_with(&folder));
+        let objects = files.map(|(_, text)| serde_yaml::from_str(text).unwrap());
+        objects.filter(|object: &Value| object["kind"] == "NodePool")
     }
 }
 

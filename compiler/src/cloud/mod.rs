@@ -7,6 +7,7 @@ pub mod aws;
 pub mod azure;
 pub mod cpu;
 pub mod gcp;
+mod labels;
 pub mod machine;
 mod memory;
 pub mod onprem;
@@ -28,6 +29,8 @@ use crate::model::operator::DRIVER_DIR;
 use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
+pub use labels::OwnLabel;
+use labels::{labels_of_others, labels_of_place};
 use machine::Machine;
 use reserved::{NodeSize, Reserved};
 use storage::{StorageFacts, VolumeType};
@@ -146,9 +149,15 @@ pub trait Cloud: Sync {
     }
 
     /// Labels that the cloud puts on a pool's nodes by itself, as far as that is certain.
-    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
-        let _ = (config, pool);
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+        let _ = (cluster, pool);
         Vec::new()
+    }
+
+    /// What begins the labels that a pool's nodes certainly do not have, because others than this cloud set them.
+    fn absent_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<&'static str> {
+        let _ = cluster;
+        labels_of_others(self.facts().key, pool)
     }
 
     /// The labels that say where in its network a pool's node is, from the widest part to the node itself; none where
@@ -255,27 +264,6 @@ pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
 /// The namespace and service account of Karpenter, by which a cloud gives its pods their rights.
 pub const KARPENTER: (&str, &str) = ("kube-system", "karpenter");
 
-/// A label that a cloud puts on nodes by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnLabel {
-    /// Its key.
-    pub key: &'static str,
-    /// What it may be: several values where the pool's nodes differ by it.
-    pub values: Vec<String>,
-}
-
-/// The labels by which a cloud's controller says where a node is; of zones that nobody names, none.
-///
-/// Source: <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
-fn labels_of_place(zones: impl IntoIterator<Item = String>, region: String) -> Vec<OwnLabel> {
-    let zones = ("topology.kubernetes.io/zone", zones.into_iter().collect());
-    let region = ("topology.kubernetes.io/region", vec![region]);
-    let labels: [(_, Vec<String>); 2] = [zones, region];
-    let labels = labels.into_iter().filter(|(_, values)| !values.is_empty());
-    let own = |(key, values)| OwnLabel { key, values };
-    labels.map(own).collect()
-}
-
 /// Why a pool's nodes have no network cards for RDMA, or no networks for GPUDirect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRdma {
@@ -356,6 +344,12 @@ pub struct Facts {
     pub tolerates_resources: bool,
     /// Label prefixes that users may not set, each with the reason.
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
+    /// Labels that it sets still and has others for, each with that.
+    pub replaced_labels: &'static [(&'static str, &'static str)],
+    /// What begins the labels that only its own nodes have.
+    pub label_prefixes: &'static [&'static str],
+    /// Resources of its machines' accelerators that are not NVIDIA's, by what begins their names, and whose they are.
+    pub other_accelerators: &'static [(&'static str, &'static str)],
     /// Who may install the driver.
     pub drivers: &'static [DriverOwner],
     /// Whether gpuc has a DaemonSet that installs a driver here.

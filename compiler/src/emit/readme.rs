@@ -266,6 +266,7 @@ mod tests {
                 pools,
                 teams: Vec::new(),
                 promises: Vec::new(),
+                workloads: Vec::new(),
                 monitoring: vec!["a *sentence*".to_owned()],
                 notes: vec!["a | note\nof <two> lines".to_owned()],
             },

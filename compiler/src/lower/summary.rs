@@ -29,6 +29,7 @@ pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
         pools: pools.map(|it| pool(cluster, it)).collect(),
         teams: super::teams::summaries(cluster),
         promises: super::teams::promises(cluster),
+        workloads: super::workloads::summaries(cluster),
         monitoring: super::monitoring::sentences(cluster),
         notes: notes(cluster),
     }

@@ -99,7 +99,7 @@ pub(super) fn item(sources: &Sources, list: &Node, value: &Json) -> Option<Edit>
 
 /// A value as lines, indented by the text's own step.
 fn block(source: &Source, value: &Json) -> Vec<String> {
-    let step = step(source.text());
+    let step = source.step();
     let text = to_yaml(&Node::from_json(value.clone()));
     // Which column each column becomes, as far as the line's own.
     let mut columns = BTreeMap::from([(0, 0)]);
@@ -118,26 +118,6 @@ fn block(source: &Source, value: &Json) -> Vec<String> {
         format!("{}{content}", " ".repeat(own))
     };
     text.lines().map(&mut indented).collect()
-}
-
-/// How many lines of a text tell how it is written: every finding asks.
-const TELLING: usize = 500;
-
-/// By how many blanks a text indents what is below a key.
-fn step(text: &str) -> usize {
-    let lines = text.lines().take(TELLING);
-    let lines = lines.map(|line| line.trim_end_matches('\r'));
-    let lines: Vec<_> = lines
-        .filter(|line| !line.trim_start().starts_with('#'))
-        .collect();
-    let pairs = lines.windows(2).filter_map(|pair| {
-        let key = pair[0].trim_start_matches([' ', '-']);
-        let below = pair[1].trim_start_matches(' ');
-        let is_below = key.ends_with(':') && !below.is_empty() && !below.starts_with('-');
-        let (outer, inner) = (pair[0].len() - key.len(), pair[1].len() - below.len());
-        (is_below && inner > outer).then(|| inner - outer)
-    });
-    pairs.min().unwrap_or(2)
 }
 
 /// Where the last entry of a mapping in brackets ends; `None` where its value is nothing.

@@ -52,10 +52,10 @@ pub fn mend(
     let mut mending: Vec<_> = files.iter().map(Mending::new).collect();
     for _ in 0..ROUNDS {
         let (sources, findings) = look(cluster, sources, &mending, heed);
+        let findings = by_file(&findings);
         let mut was_worse = false;
         for file in &mut mending {
-            let own = of_file(&findings, sources.find(&file.path));
-            was_worse |= file.judge(&own);
+            was_worse |= file.judge(of_file(&findings, &sources, file));
         }
         // What was taken back has other findings than those that were looked at.
         if was_worse {
@@ -63,8 +63,7 @@ pub fn mend(
         }
         let mut changed = false;
         for file in mending.iter_mut().filter(|file| file.may_change) {
-            let own = of_file(&findings, sources.find(&file.path));
-            changed |= file.apply(&own);
+            changed |= file.apply(of_file(&findings, &sources, file));
         }
         if !changed {
             break;
@@ -99,11 +98,24 @@ fn look(
     (sources, findings)
 }
 
+/// The findings of each file.
+fn by_file(findings: &[Diagnostic]) -> BTreeMap<u32, Vec<&Diagnostic>> {
+    let mut by_file: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for found in findings {
+        let own = by_file.entry(found.primary.span.source);
+        own.or_default().push(found);
+    }
+    by_file
+}
+
 /// The findings in a file.
-fn of_file(findings: &[Diagnostic], source: Option<u32>) -> Vec<&Diagnostic> {
-    let own = findings.iter();
-    let own = own.filter(|found| Some(found.primary.span.source) == source);
-    own.collect()
+fn of_file<'f, 'd>(
+    findings: &'f BTreeMap<u32, Vec<&'d Diagnostic>>,
+    sources: &Sources,
+    file: &Mending,
+) -> &'f [&'d Diagnostic] {
+    let own = sources.find(&file.path).and_then(|id| findings.get(&id));
+    own.map_or(&[], Vec::as_slice)
 }
 
 /// How many findings there are of a code.
@@ -129,7 +141,7 @@ impl Mending {
     fn judge(&mut self, findings: &[&Diagnostic]) -> bool {
         let mut mended = self.mended.iter();
         let is_worse = mended.any(|(id, before)| count(findings, id) >= *before)
-            || !reads_alike(&self.before, &self.text);
+            || (self.before != self.text && !reads_alike(&self.before, &self.text));
         self.mended.clear();
         let applied = std::mem::take(&mut self.applied);
         if is_worse {

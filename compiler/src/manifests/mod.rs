@@ -7,6 +7,7 @@
 //! An error is what the API server refuses, what no node can run, or what is accepted and does nothing; a warning is
 //! what works for somebody.
 
+mod claims;
 mod edit;
 mod mend;
 mod place;
@@ -42,6 +43,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) cluster: &'s Cluster,
     /// Every object.
     pub(crate) objects: &'s [Object],
+    /// The claims among them.
+    pub(crate) claims: claims::Given<'s>,
     /// Every pod that objects make.
     pub(crate) pods: Vec<Pod<'s>>,
     /// The pods that no pool holds.
@@ -57,10 +60,12 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     }
     let objects = &manifests.objects;
     let pods: Vec<_> = objects.iter().flat_map(pod::pods).collect();
+    let claims = claims::Given::of(objects);
     let scene = Scene {
         cluster,
         objects,
-        unplaced: place::unplaced(cluster, &pods),
+        unplaced: place::unplaced(cluster, &claims, &pods),
+        claims,
         pods,
         sources,
     };

@@ -4,9 +4,10 @@ use gpuc_schema::Spanned;
 
 use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL, QUEUE_LABEL, Team};
 use crate::node::Node;
-use crate::placement::{Answer, Demand, Reason, Request, Verdict, Why, places};
+use crate::placement::{Answer, Demand, Image, Reason, Request, Verdict, Why, places};
 use crate::source::Span;
 
+use super::claims::{self, Given};
 use super::pod::{Container, Pod};
 use super::read::Object;
 use super::resources::{Amount, amount, is_unknown};
@@ -41,19 +42,24 @@ pub(crate) enum Cause {
 }
 
 /// The pods that no pool holds, as far as the manifests say all of them.
-pub(super) fn unplaced<'s>(cluster: &'s Cluster, pods: &[Pod<'_>]) -> Vec<Unplaced<'s>> {
+pub(super) fn unplaced<'s>(
+    cluster: &'s Cluster,
+    given: &Given<'_>,
+    pods: &[Pod<'_>],
+) -> Vec<Unplaced<'s>> {
     let mut found = Vec::new();
     for (index, pod) in pods.iter().enumerate() {
         if pod.is_of_nodes() || !is_understood(cluster, pod) {
             continue;
         }
-        let demand = demand(pod);
+        let mut demand = demand(pod);
+        claims::read(cluster, given, pod, &mut demand);
         if !pod.asks_for_gpus() && !chooses_a_pool(&demand) {
             continue;
         }
         let mut verdicts = places(&demand, cluster);
         for verdict in &mut verdicts {
-            if pod.is_open {
+            if pod.is_open && pod.around.is_none() {
                 // What completes the pod may choose nodes and tolerate taints.
                 verdict.reasons.retain(|reason| !is_of_nodes(reason));
             } else if is_queued(cluster, pod) {
@@ -99,10 +105,29 @@ fn demand(pod: &Pod<'_>) -> Demand {
         let is_extended = entry.key.contains('/');
         is_extended.then(|| Request::new(&name, count, entry.value.span()))
     });
+    let resources = resources.collect();
+    let Some(around) = pod.around else {
+        return Demand {
+            resources,
+            ..Demand::default()
+        };
+    };
+    let (own, around) = (Demand::of_pod(pod.spec), Demand::of_pod(around));
+    let images = pod.containers.iter().filter_map(Container::image);
+    let image = |node: &Node| Some(Spanned::new(node.text()?.to_owned(), node.span()));
     Demand {
-        resources: resources.collect(),
+        resources,
+        selector: first(own.selector, around.selector),
+        affinity: own.affinity.or(around.affinity),
+        tolerations: first(own.tolerations, around.tolerations),
+        images: images.filter_map(image).map(Image::new).collect(),
         ..Demand::default()
     }
+}
+
+/// What a template says itself, or else what its workflow says.
+fn first<T>(own: Vec<T>, around: Vec<T>) -> Vec<T> {
+    if own.is_empty() { around } else { own }
 }
 
 /// Whether it chooses nodes by gpuc's own labels, which no other node has.

@@ -15,6 +15,8 @@ pub struct Pod<'n> {
     pub containers: Vec<Container<'n>>,
     /// Whether another object says more of it, so that what is missing may stand there.
     pub is_open: bool,
+    /// What says on which nodes it runs where the pod itself does not: the specification of Argo's workflow.
+    pub around: Option<&'n Node>,
 }
 
 /// A container of a pod.
@@ -151,6 +153,7 @@ fn pod<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
         spec,
         containers: containers.collect(),
         is_open,
+        around: None,
     })
 }
 
@@ -166,7 +169,28 @@ fn step<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
     let of = |key: &str| spec.get(key).filter(|it| !it.entries().is_empty());
     let container = of("container").or_else(|| of("script"));
     let container = container.filter(|_| is_argo(object))?;
-    Some(completed(object, spec, container))
+    Some(Pod {
+        around: workflow(object, spec),
+        ..completed(object, spec, container)
+    })
+}
+
+/// The workflow around one of its templates, where nothing else says which nodes the template's pods run on: no other
+/// workflow that takes the template from here, and no patch.
+///
+/// Source: argoproj/argo-workflows `workflow/controller/workflowpod.go`, `addSchedulingConstraints`: a template's own
+/// node selector, affinity and tolerations take the place of the workflow's, each as a whole (from memory).
+fn workflow<'n>(object: &'n Object, template: &'n Node) -> Option<&'n Node> {
+    let spec = object.root.get("spec")?;
+    let spec = match object.kind.as_str() {
+        "Workflow" => spec,
+        "CronWorkflow" => spec.get("workflowSpec")?,
+        _ => return None,
+    };
+    let elsewhere = ["podSpecPatch", "templateDefaults", "workflowTemplateRef"];
+    let mut elsewhere = elsewhere.iter();
+    let is_whole = !elsewhere.any(|key| spec.get(key).is_some() || template.get(key).is_some());
+    is_whole.then_some(spec)
 }
 
 /// Trainer's nodes, whose pods a runtime says.
@@ -186,6 +210,7 @@ fn completed<'n>(object: &'n Object, spec: &'n Node, container: &'n Node) -> Pod
             is_init: false,
         }],
         is_open: true,
+        around: None,
     }
 }
 

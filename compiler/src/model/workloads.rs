@@ -87,6 +87,14 @@ impl Cluster {
         first.map_or(name.as_str(), |namespace| namespace.as_str())
     }
 
+    /// What the claims of a workload on a pool are called: a test has one for each of its pools.
+    pub fn claim_of(&self, workload: &Workload, pool: &Pool) -> String {
+        match workload.task() {
+            Some(Task::CudaTest(_)) => format!("{}-{}", workload.name, pool.name),
+            _ => workload.name.value.clone(),
+        }
+    }
+
     /// The pools that a workload may run on: the one that it names, else every one that has what it asks for and is for
     /// nobody else. Pods on several nodes keep to pools with the same fast network, where one has any.
     pub fn pools_of(&self, workload: &Workload) -> Vec<&Pool> {

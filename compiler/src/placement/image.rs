@@ -3,7 +3,7 @@
 use std::fmt;
 
 use gpuc_schema::config::DriverOwner;
-use gpuc_schema::gpu::cuda::{DriverVersion, drives, min_branch_for};
+use gpuc_schema::gpu::cuda::{DriverVersion, RELEASES, drives, min_branch_for};
 
 use super::demand::Image;
 use super::{Answer, Demand, Reason, Why, ngc};
@@ -142,6 +142,9 @@ pub fn gone(name: &str) -> Option<Gone> {
                 example,
             );
         }
+        if never_was(version) {
+            return gone("is of a CUDA that there never was", example);
+        }
         let is_recent = cuda_of_version(version) >= Some(11);
         if is_recent && version.split('.').count() < 3 {
             return gone("has a version of two parts, where tags have three", example);
@@ -160,6 +163,20 @@ pub fn gone(name: &str) -> Option<Gone> {
         return gone("does not begin with `v`, as every tag does", instead);
     }
     None
+}
+
+/// Whether there is no CUDA of this major and minor version: between or after those of a major version that has a
+/// successor. Of the newest one there may be later ones.
+fn never_was(version: &str) -> bool {
+    let mut parts = version.split('.').map(str::parse::<u8>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let of_major = RELEASES.iter().filter(|release| release.major == major);
+    let minors: Vec<_> = of_major.map(|release| release.minor).collect();
+    let is_closed = RELEASES.iter().any(|release| release.major > major);
+    let is_after_first = minors.iter().min().is_some_and(|first| minor > *first);
+    is_closed && is_after_first && !minors.contains(&minor)
 }
 
 fn cuda_of_version(version: &str) -> Option<u8> {
@@ -298,6 +315,16 @@ mod tests {
                 "nvidia/cuda:12.4.1-cudnn9-devel",
                 Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
             ),
+            (
+                "nvidia/cuda:12.7.0-base-ubuntu24.04",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:11.9.1-base-ubuntu22.04",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            ("nvidia/cuda:11.2.2-base-ubuntu20.04", None),
+            ("nvidia/cuda:13.9.0-base-ubuntu24.04", None),
             ("nvidia/cuda:12.4.1-base-ubuntu22.04", None),
             ("nvidia/cuda:12.4.1-cudnn-devel-rockylinux9", None),
             ("nvidia/cuda:12.4.1-base-ubi8", None),

@@ -63,12 +63,17 @@ impl NodeLabels {
         labels.of_gpus(pool);
         labels.of_machine(pool);
         let mut zones = Vec::new();
-        for label in cluster.cloud.own_labels(&cluster.written, pool) {
+        labels
+            .absent
+            .extend(cluster.cloud.absent_labels(cluster, pool));
+        for label in cluster.cloud.own_labels(cluster, pool) {
             match &label.values[..] {
-                [value] => labels.is(label.key, value),
+                [] => labels.set(label.key, Held::Absent),
+                [value] if label.always => labels.is(label.key, value),
                 values if label.key == ZONE => zones = values.to_vec(),
                 values => {
-                    let values = values.iter().cloned().map(Some);
+                    let lacking = (!label.always).then_some(None);
+                    let values = values.iter().cloned().map(Some).chain(lacking);
                     labels.set(label.key, Held::OneOf(values.collect()));
                 }
             }
@@ -127,7 +132,8 @@ impl NodeLabels {
         let gpus = match pool.gpus.get() {
             Some(Some(gpus)) => gpus,
             Some(None) => {
-                self.absent = vec!["nvidia.com/gpu", "nvidia.com/mig", "nvidia.com/cuda"];
+                self.absent
+                    .extend(["nvidia.com/gpu", "nvidia.com/mig", "nvidia.com/cuda"]);
                 return;
             }
             None => return,
@@ -263,7 +269,7 @@ fn reason(asked: &Requirement, pool: &Pool, labels: &NodeLabels) -> Option<Reaso
         Held::Is(value) => Some(value.clone()),
         Held::OneOf(values) => match &values[..] {
             [Some(value)] => Some(value.clone()),
-            [Some(value), None] if answer == Answer::No => Some(value.clone()),
+            [Some(value), ..] if answer == Answer::No => Some(value.clone()),
             _ => None,
         },
         Held::Absent | Held::Unknown => None,

@@ -15,6 +15,8 @@ pub struct Summary {
     pub teams: Vec<TeamSummary>,
     /// What teams were promised, one thing of one pool after the other.
     pub promises: Vec<PromiseSummary>,
+    /// The workloads of the file.
+    pub workloads: Vec<WorkloadSummary>,
     /// How GPUs are watched, a sentence each; empty where they are not.
     pub monitoring: Vec<String>,
     /// What is to be known before it is applied, a sentence each.
@@ -130,4 +132,21 @@ pub struct PromisedSummary {
     pub guaranteed: u64,
     /// How many there may be.
     pub limit: u64,
+}
+
+/// A workload in words.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct WorkloadSummary {
+    /// Its name.
+    pub name: String,
+    /// Whose it is; empty where it is nobody's.
+    pub team: String,
+    /// The namespace that it runs in.
+    pub namespace: String,
+    /// The key that says what it is: `trainJob`.
+    pub kind: String,
+    /// What each pod asks for, under the name that each pool has for it: `nvidia.com/gpu: 8`. Nothing without GPUs.
+    pub asks: Vec<String>,
+    /// The pools that hold its pods and that they are sent to.
+    pub pools: Vec<String>,
 }

@@ -6,7 +6,6 @@ mod layouts;
 mod others;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::sync::LazyLock;
 
 use gpuc::diag::{Diagnostic, Report};
@@ -18,26 +17,34 @@ use crate::support::{Outcome, compile_text, expect_files, files_below, repositor
 
 const FOLDER: &str = "tests/compiler/manifests";
 
-/// The cluster that the manifests here are for.
-fn lab() -> Outcome {
-    static TEXT: LazyLock<String> = LazyLock::new(|| {
-        fs::read_to_string(repository().join(FOLDER).join("gpu-cluster.yaml")).unwrap()
-    });
-    let outcome = compile_text(&TEXT);
+/// The cluster of which manifests are whose file is not called after another one.
+const LAB: &str = "lab.yaml";
+
+/// The clusters that manifests here are for.
+fn clusters() -> &'static BTreeMap<String, String> {
+    static TEXTS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| files("clusters"));
+    &TEXTS
+}
+
+/// The cluster that a file is for: the one that it is called after, `gke.yaml` or `gke-images.yaml`.
+fn cluster(path: &str) -> Outcome {
+    let end = path.find(['-', '.']).unwrap_or(path.len());
+    let text = clusters().get(&format!("{}.yaml", &path[..end]));
+    let outcome = compile_text(text.unwrap_or(&clusters()[LAB]));
     assert!(outcome.findings.is_empty(), "{}", outcome.text());
     outcome
 }
 
 /// The findings of a manifest, and what was passed over.
 fn check(path: &str, text: &str) -> (Outcome, Manifests) {
-    let mut outcome = lab();
+    let mut outcome = cluster(path);
     let manifests = outcome.add_manifests(&[(path, text)]);
     (outcome, manifests)
 }
 
 /// What mending makes of a text, and of how many findings.
 fn mend(path: &str, text: &str) -> (String, usize) {
-    let outcome = lab();
+    let outcome = cluster(path);
     let cluster = outcome.compilations[0].cluster.as_ref().unwrap();
     let files = [(path.to_owned(), text.to_owned(), true)];
     let mended: Mended = manifests::mend(cluster, &outcome.sources, &files, &|_| {});

@@ -1,6 +1,6 @@
 //! What is shared by aliases, counted by quotas and queues, or made by controllers that gpuc knows little of.
 
-use super::{check, found, mend};
+use super::{LAB, check, clusters, found, mend};
 use crate::support::{Outcome, compile_text};
 
 /// A Job of the team's.
@@ -53,10 +53,8 @@ fn what_an_alias_uses_is_found_once_and_left_to_the_user() {
 
 #[test]
 fn whole_gpus_are_not_made_shares() {
-    let lab = std::fs::read_to_string(
-        crate::support::repository().join("tests/compiler/manifests/gpu-cluster.yaml"),
-    );
-    let shares = lab.unwrap().replace(
+    let lab = &clusters()[LAB];
+    let shares = lab.replace(
         "    hosts: [train-1, train-2]\n",
         "    hosts: [train-1, train-2]\n    sharing: {timeSlicing: {replicas: 4, rename: true}}\n",
     );
@@ -103,12 +101,8 @@ fn a_team_with_a_quota_has_none_of_what_it_does_not_name() {
 
 #[test]
 fn queues_add_tolerations_and_mend_no_names() {
-    let lab = std::fs::read_to_string(
-        crate::support::repository().join("tests/compiler/manifests/gpu-cluster.yaml"),
-    );
-    let queued = lab
-        .unwrap()
-        .replace("\nteams:", "\nqueueing: kueue\nteams:");
+    let lab = &clusters()[LAB];
+    let queued = lab.replace("\nteams:", "\nqueueing: kueue\nteams:");
     let good = job("parallelism: 1", "nvidia.com/gpu")
         .replace("      tolerations: [{operator: Exists}]\n", "");
     for (text, code) in [

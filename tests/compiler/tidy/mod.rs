@@ -70,6 +70,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "manifests",
         &[
             "check",
+            "cloud",
             "diag",
             "model",
             "node",

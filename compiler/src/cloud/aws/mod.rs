@@ -7,6 +7,7 @@ mod commands;
 pub mod cpu;
 mod eksctl;
 mod karpenter;
+mod labels;
 mod local_disks;
 pub mod machines;
 mod mapping;
@@ -83,6 +84,14 @@ static FACTS: Facts = Facts {
         ("karpenter.sh/", "Karpenter sets these labels itself"),
         ("karpenter.k8s.aws/", "Karpenter sets these labels itself"),
         INSTANCE_TYPE,
+    ],
+    replaced_labels: &[],
+    // Neuron's device plugin (from memory).
+    other_accelerators: &[("aws.amazon.com/neuron", "AWS' accelerators")],
+    label_prefixes: &[
+        "eks.amazonaws.com/",
+        "alpha.eksctl.io/",
+        "karpenter.k8s.aws/",
     ],
     drivers: &[
         DriverOwner::Preinstalled,
@@ -207,10 +216,22 @@ impl Cloud for Eks {
         &[EFA]
     }
 
-    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
         let zones = pool.written.zones.iter().map(|zone| zone.value.clone());
-        let region = section(config).region.value.clone();
-        labels_of_place(zones, region)
+        let region = section(&cluster.written).region.value.clone();
+        let mut labels = labels_of_place(zones, region);
+        if !pool.is_existing() {
+            labels.extend(labels::of(cluster, pool));
+        }
+        labels
+    }
+
+    fn absent_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<&'static str> {
+        let mut absent = super::labels_of_others(FACTS.key, pool);
+        if !pool.is_existing() && !karpenter::makes(cluster, pool) {
+            absent.extend(labels::KARPENTERS);
+        }
+        absent
     }
 
     /// Machines with EFA are among those whose place in the network EC2 tells.

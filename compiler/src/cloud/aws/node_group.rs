@@ -125,7 +125,12 @@ impl<'c> NodeGroup<'c> {
 
     /// How EKS has the machines.
     pub(super) fn capacity(&self) -> CapacityType {
-        match &self.pool.written.capacity.value {
+        Self::capacity_of(self.pool)
+    }
+
+    /// How EKS has the machines of a pool.
+    pub(super) fn capacity_of(pool: &Pool) -> CapacityType {
+        match &pool.written.capacity.value {
             Capacity::OnDemand | Capacity::Reservation(_) => CapacityType::OnDemand,
             Capacity::Spot(_) => CapacityType::Spot,
             Capacity::CapacityBlock(_) => CapacityType::Block,

@@ -3,6 +3,7 @@
 mod blob;
 mod cluster;
 pub mod cpu;
+mod labels;
 pub mod machines;
 mod maintenance;
 mod memory;
@@ -88,6 +89,15 @@ static FACTS: Facts = Facts {
             "AKS sets it to where the node is",
         ),
     ],
+    // MicrosoftDocs/azure-aks-docs@07fd2900 articles/aks/use-labels.md, 2026-11-22.
+    replaced_labels: &[
+        ("agentpool", "kubernetes.azure.com/agentpool"),
+        ("accelerator", "kubernetes.azure.com/accelerator"),
+        ("storageprofile", "kubernetes.azure.com/storageprofile"),
+        ("storagetier", "kubernetes.azure.com/storagetier"),
+    ],
+    other_accelerators: &[],
+    label_prefixes: &["kubernetes.azure.com/"],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
     driver_daemon_set: false,
     driver_words: &[],
@@ -157,16 +167,13 @@ impl Cloud for Azure {
     /// The controller writes zones with their location before them: `eastus2-1`.
     ///
     /// Source: learn.microsoft.com/azure/aks/availability-zones, on verifying the distribution of nodes (from memory).
-    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
-        let location = section(config).location.to_ascii_lowercase();
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+        let location = section(&cluster.written).location.to_ascii_lowercase();
         let zones = pool.written.zones.iter();
         let zones = zones.map(|zone| format!("{location}-{}", zone.value));
         let mut labels = labels_of_place(zones, location.clone());
         if !pool.is_existing() {
-            labels.push(OwnLabel {
-                key: "kubernetes.azure.com/agentpool",
-                values: vec![pool.name.value.clone()],
-            });
+            labels.extend(labels::of(pool));
         }
         labels
     }

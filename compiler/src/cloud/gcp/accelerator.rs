@@ -118,7 +118,7 @@ fn strategy(sharing: &Sharing) -> Option<(Strategy, u32)> {
 }
 
 /// The one size that all GPUs are cut into; `gke-partition` refuses every other layout.
-fn partition(sharing: &Sharing) -> Option<String> {
+pub(super) fn partition(sharing: &Sharing) -> Option<String> {
     match sharing {
         Sharing::Mig { gpus, .. } => {
             let slice = gpus.first()?.slices.first()?;

@@ -9,6 +9,7 @@ mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
 mod gpudirect;
+mod labels;
 pub mod machines;
 mod maintenance;
 mod memory;
@@ -86,6 +87,10 @@ static FACTS: Facts = Facts {
         ("k8s.io/", "kubelets may not set such labels"),
         INSTANCE_TYPE,
     ],
+    replaced_labels: &[],
+    // cloud.google.com/kubernetes-engine/docs/how-to/tpus (from memory).
+    other_accelerators: &[("google.com/tpu", "Google's TPUs")],
+    label_prefixes: &["cloud.google.com/"],
     drivers: &[
         DriverOwner::DaemonSet,
         DriverOwner::Preinstalled,
@@ -200,16 +205,13 @@ impl Cloud for Gke {
         }]
     }
 
-    fn own_labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<OwnLabel> {
-        let gcp = section(config);
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+        let gcp = section(&cluster.written);
         let zones = place::zones(gcp, pool).into_iter().map(str::to_owned);
         let region = names::region_of_zone(&gcp.location).unwrap_or(&gcp.location);
         let mut labels = labels_of_place(zones, region.to_owned());
         if !pool.is_existing() {
-            labels.push(OwnLabel {
-                key: "cloud.google.com/gke-nodepool",
-                values: vec![pool.name.value.clone()],
-            });
+            labels.extend(labels::of(pool));
         }
         labels
     }

@@ -51,6 +51,9 @@ static FACTS: Facts = Facts {
     startup_taints: None,
     tolerates_resources: false,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
+    replaced_labels: &[],
+    other_accelerators: &[],
+    label_prefixes: &[],
     drivers: &[
         DriverOwner::Host,
         DriverOwner::Preinstalled,

@@ -19,7 +19,7 @@ use crate::check::Checked;
 use crate::model::{GpuAsk, Pool, QUEUE, QUEUE_LABEL, WORKLOAD_LABEL};
 use crate::node::{Node, Origin};
 use crate::placement;
-use crate::plan::Object;
+use crate::plan::{Object, WorkloadSummary};
 
 pub(crate) use patch::pod_specs;
 
@@ -61,17 +61,11 @@ pub(crate) fn made(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<O
     let Some(task) = workload.task() else {
         unreachable!("GPUC2180 refuses workloads that are of no kind, or of several");
     };
-    let mut pools = placement::holding(cluster, workload);
-    // A pod has one runtime class.
-    let class = |pool: &Pool| test_pod_class(cluster, pool);
-    let first = pools.first().and_then(|pool| class(pool));
-    let is_test = matches!(task, Task::CudaTest(_));
-    pools.retain(|pool| is_test || class(pool) == first);
     let work = Work {
         cluster,
         workload,
         task,
-        pools,
+        pools: pools(cluster, workload, task),
         ask: GpuAsk::of(task),
     };
     let mut objects = match task {
@@ -88,6 +82,47 @@ pub(crate) fn made(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<O
     objects.extend(pod::claims(&work));
     objects.extend(volumes::claims(&work));
     objects
+}
+
+/// The pools that a workload's pods are sent to.
+fn pools<'c>(cluster: &'c Checked<'_>, workload: &Workload, task: Task<'_>) -> Vec<&'c Pool> {
+    let mut pools = placement::holding(cluster, workload);
+    // A pod has one runtime class.
+    let class = |pool: &Pool| test_pod_class(cluster, pool);
+    let first = pools.first().and_then(|pool| class(pool));
+    let is_test = matches!(task, Task::CudaTest(_));
+    pools.retain(|pool| is_test || class(pool) == first);
+    pools
+}
+
+/// The workloads in words, for the tree's README.
+pub(super) fn summaries(cluster: &Checked<'_>) -> Vec<WorkloadSummary> {
+    let workloads = cluster.written.workloads.iter();
+    let summary = |workload: &Spanned<Workload>| {
+        let (kind, _, task) = *workload.tasks().first()?;
+        let pools = pools(cluster, workload, task);
+        let is_test = matches!(task, Task::CudaTest(_));
+        let ask = GpuAsk::of(task);
+        let mut asks: Vec<String> = Vec::new();
+        for pool in pools.iter().filter(|_| ask.is_some()) {
+            let class = ask?.class(pool).map(|class| class.name.clone());
+            let name = class.or_else(|| Some(ask?.devices(pool, is_test)?.resource))?;
+            let asked = format!("{name}: {}", ask?.count);
+            if !asks.contains(&asked) {
+                asks.push(asked);
+            }
+        }
+        let team = workload.team.as_ref();
+        Some(WorkloadSummary {
+            name: workload.name.value.clone(),
+            team: team.map_or_else(String::new, |team| team.value.clone()),
+            namespace: cluster.namespace_of(workload).to_owned(),
+            kind: kind.to_owned(),
+            asks,
+            pools: pools.iter().map(|pool| pool.name.value.clone()).collect(),
+        })
+    };
+    workloads.filter_map(summary).collect()
 }
 
 /// The namespaces that workloads need, with whether their pods need more than most, by name.

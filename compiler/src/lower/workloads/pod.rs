@@ -180,15 +180,7 @@ fn claim(work: &Work<'_>, pools: &[&Pool]) -> Option<(String, &'static str)> {
     } else {
         "resourceClaimTemplateName"
     };
-    Some((claim_name(work, pool), kind))
-}
-
-/// A test has a claim for each of its pools.
-fn claim_name(work: &Work<'_>, pool: &Pool) -> String {
-    match work.task {
-        Task::CudaTest(_) => format!("{}-{}", work.name(), pool.name),
-        _ => work.name().to_owned(),
-    }
+    Some((work.cluster.claim_of(work.workload, pool), kind))
 }
 
 /// The claims, or templates of them, that the pods of a workload name.
@@ -198,7 +190,7 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Object> {
     };
     let claimed = work.pools.iter().filter_map(|pool| {
         let class = ask.class(pool)?;
-        let name = claim_name(work, pool);
+        let name = work.cluster.claim_of(work.workload, pool);
         let mut claim = claims::claim(&name, Some(work.namespace()), (pool, class), ask.count);
         claim["metadata"]["labels"] = work.labels();
         Some(work.object(super::COMPONENT, &claim))

@@ -137,3 +137,53 @@ fn is_files(cluster: &Cluster, claim: &VolumeClaim) -> bool {
     let mut classes = classes.filter(|class| named.is_some_and(|named| *named == class.name));
     classes.any(|class| matches!(class.volumes.value, Volumes::Files(_)))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::chart::testing::checked_file;
+
+    /// The volumes and mounts of a job with these keys.
+    fn made(keys: &str) -> (Value, Value) {
+        let text = format!(
+            "{{apiVersion: gpuc.dev/v1alpha1, kind: GpuCluster, metadata: {{name: demo}}, \
+             kubernetes: {{version: '1.34'}}, cloud: {{onPrem: {{context: demo}}}}, \
+             stack: {{runtimeImage: 'r.example.com/runtime:0.1.0'}}, \
+             nodePools: [{{name: gpu, gpu: {{model: L4, perNode: 4}}, hosts: [a], nodes: {{count: 1}}}}], \
+             workloads: [{{name: train, job: {{image: 'r.example.com/train:1.0.0', {keys}}}}}]}}"
+        );
+        checked_file(&text, |cluster| {
+            let objects = crate::lower::workloads::objects(&cluster);
+            let job = objects.iter().find(|it| it.identity.kind == "Job");
+            let job = serde_json::to_value(&job.expect("a job").node).expect("JSON");
+            let spec = &job["spec"]["template"]["spec"];
+            let mounts = spec["containers"][0]["volumeMounts"].clone();
+            (spec["volumes"].clone(), mounts)
+        })
+    }
+
+    #[test]
+    fn shared_memory_is_as_large_as_it_is_said_to_be() {
+        for (keys, source) in [
+            ("gpus: 2", Some(json!({"medium": "Memory"}))),
+            ("gpus: 1", None),
+            ("gpus: 2, sharedMemory: '0'", None),
+            ("gpus: 1, sharedMemory: '0'", None),
+            (
+                "gpus: 1, sharedMemory: 2Gi",
+                Some(json!({"medium": "Memory", "sizeLimit": "2Gi"})),
+            ),
+        ] {
+            let (volumes, mounts) = made(keys);
+            match source {
+                None => assert_eq!((volumes, mounts), (Value::Null, Value::Null), "{keys}"),
+                Some(source) => {
+                    assert_eq!(volumes[0]["emptyDir"], source, "{keys}");
+                    assert_eq!(mounts[0]["mountPath"], "/dev/shm", "{keys}");
+                    assert_eq!(mounts[0]["name"], volumes[0]["name"], "{keys}");
+                }
+            }
+        }
+    }
+}

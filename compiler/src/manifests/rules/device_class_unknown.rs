@@ -1,8 +1,8 @@
 //! A claim names a `DeviceClass` that the cluster does not have.
 
 use crate::diag::{Code, Report, Severity, words};
+use crate::manifests::claims::classes;
 use crate::manifests::{Rule, Scene};
-use crate::node::{Node, Value};
 
 /// A claim names a `DeviceClass` that the cluster does not have.
 pub(super) static RULE: Rule = Rule {
@@ -94,9 +94,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         .iter()
         .filter(|it| kinds.contains(&it.kind.as_str()))
     {
-        let mut named = Vec::new();
-        classes(&object.root, &mut named);
-        for node in named {
+        for node in classes(&object.root) {
             let class = node.text().unwrap_or_default();
             let is_brought = class.ends_with(NVIDIAS) && has_driver;
             let is_ours = class.ends_with(".gpuc.dev") || class.ends_with(NVIDIAS);
@@ -122,22 +120,6 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 known => draft.help(format!("the pools have {}", words::all(known, "and"))),
             };
             draft.emit();
-        }
-    }
-}
-
-/// Every `DeviceClass` that is named below a node.
-fn classes<'n>(node: &'n Node, found: &mut Vec<&'n Node>) {
-    if let Value::Sequence(items) = &node.value {
-        for item in items {
-            classes(item, found);
-        }
-    }
-    for entry in node.entries() {
-        if entry.key == "deviceClassName" {
-            found.push(&entry.value);
-        } else {
-            classes(&entry.value, found);
         }
     }
 }

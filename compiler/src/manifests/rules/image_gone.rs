@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether the tags of NVIDIA's images have the form that their tags have: `nvidia/cuda` has a version
-of three parts and an operating system, and no `latest`.
+of three parts and an operating system, and no `latest`; and whether there was a CUDA of that version.
 
 ### Why it matters
 

@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether `nodeSelector` and node affinity name a label that Kubernetes has replaced, such as
-`beta.kubernetes.io/arch`, or `accelerator`, which tutorials use and nothing sets.
+`beta.kubernetes.io/arch`, or that the cloud has, or `accelerator`, which tutorials use and which
+nothing sets but AKS.
 
 ### Why it matters
 
@@ -108,22 +109,27 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
         let selector = pod.spec.get("nodeSelector").map_or(&[][..], Node::entries);
         for entry in selector {
-            let edit = new(&entry.key).and_then(|key| edit::key(scene.sources, entry, key));
-            let is_twice =
-                new(&entry.key).is_some_and(|key| selector.iter().any(|it| it.key == key));
+            let new = new(scene, &entry.key);
+            let edit = new.and_then(|key| edit::key(scene.sources, entry, key));
+            let is_twice = new.is_some_and(|key| selector.iter().any(|it| it.key == key));
             let edit = edit.filter(|_| !is_twice);
             say(scene, &entry.key, entry.key_span, edit, report);
         }
         for key in affinity_keys(pod.spec) {
             let text = key.text().unwrap_or_default();
-            let edit = new(text).and_then(|new| edit::value(scene.sources, key, new));
+            let edit = new(scene, text).and_then(|new| edit::value(scene.sources, key, new));
             say(scene, text, key.span(), edit, report);
         }
     }
 }
 
-fn new(key: &str) -> Option<&'static str> {
-    let replaced = REPLACED.iter().find(|(old, _)| *old == key);
+fn new(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
+    let mut labels = scene.cluster.pools.iter().flat_map(|pool| &pool.labels);
+    if labels.any(|label| label.key == key) {
+        return None;
+    }
+    let of_cloud = scene.cluster.cloud.facts().replaced_labels;
+    let replaced = REPLACED.iter().chain(of_cloud).find(|(old, _)| *old == key);
     replaced.map(|(_, new)| *new)
 }
 
@@ -136,7 +142,8 @@ fn say(
 ) {
     let mut labels = scene.cluster.pools.iter().flat_map(|pool| &pool.labels);
     let is_set = labels.any(|label| label.key == key);
-    let (message, help) = match new(key) {
+    let new = new(scene, key);
+    let (message, help) = match new {
         Some(new) => (
             format!("the label `{key}` has been replaced"),
             format!("write `{new}`"),
@@ -148,11 +155,7 @@ fn say(
         None => return,
     };
     let draft = report.draft(&RULE.code, span, message);
-    let first = scene
-        .cluster
-        .gpu_pools()
-        .next()
-        .filter(|_| new(key).is_none());
+    let first = scene.cluster.gpu_pools().next().filter(|_| new.is_none());
     let draft = match first {
         Some((pool, _)) => draft.label(pool.name.span, "a pool with GPUs"),
         None => draft,

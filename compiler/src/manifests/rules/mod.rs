@@ -1,12 +1,18 @@
 //! The rules about manifests, one file each.
 
 mod amount_not_whole;
+mod claim_not_listed;
+mod claim_twice;
+mod claim_unknown;
+mod claim_unused;
 mod cuda_too_new;
+mod cuda_unknown;
 mod device_class_unknown;
 mod host_devices;
 mod image_floating;
 mod image_gone;
 mod label_deprecated;
+mod label_elsewhere;
 mod limit_range;
 mod not_looked_into;
 mod nowhere_to_run;
@@ -17,13 +23,17 @@ mod quota_exceeded;
 mod quota_unenforced;
 mod request_too_large;
 mod requests_differ;
+mod resource_malformed;
+mod resource_of_others;
 mod resource_unknown;
 mod sees_all_gpus;
 mod selector_matches_nothing;
 mod shares_several;
 mod shm_missing;
+mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
+mod visible_devices;
 
 use super::Rule;
 
@@ -53,6 +63,16 @@ pub static RULES: &[&Rule] = &[
     &queue_missing::RULE,
     &not_looked_into::RULE,
     &queue_unknown::RULE,
+    &label_elsewhere::RULE,
+    &text_unquoted::RULE,
+    &claim_unknown::RULE,
+    &claim_twice::RULE,
+    &claim_not_listed::RULE,
+    &claim_unused::RULE,
+    &visible_devices::RULE,
+    &resource_malformed::RULE,
+    &resource_of_others::RULE,
+    &cuda_unknown::RULE,
 ];
 
 #[cfg(test)]

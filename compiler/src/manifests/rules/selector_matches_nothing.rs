@@ -1,10 +1,10 @@
 //! A pod chooses nodes that no pool has.
 
-use crate::diag::{Code, Report, Severity, words};
+use crate::diag::{Code, Edit, Report, Severity, words};
 use crate::manifests::place::{Cause, against};
 use crate::manifests::{Container, Rule, Scene};
-use crate::model::POOL_LABEL;
-use crate::placement::{Reason, Why};
+use crate::model::{POOL_LABEL, Pool};
+use crate::placement::{Operator, Reason, Verdict, Why};
 
 /// A pod chooses nodes that no pool has.
 pub(super) static RULE: Rule = Rule {
@@ -16,7 +16,9 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether some pool's nodes have the labels that `nodeSelector` and the required node affinity of a
-pod ask for. A label that somebody may have put on nodes by hand is taken for there.
+pod ask for: those that the file and gpuc give them, those of GPUs, and those that the cloud itself
+sets, such as the machine type, the card and the node group. A label that somebody may have put on
+nodes by hand is taken for there.
 
 ### Why it matters
 
@@ -24,7 +26,8 @@ The pod waits for ever: `node(s) didn't match Pod's node affinity/selector`.
 
 ### What to do
 
-Choose a pool by its name, `gpuc.dev/pool`, or write the label that the nodes have.
+Choose a pool by its name, `gpuc.dev/pool`, or write a value that the nodes have; the help lists
+them.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -87,12 +90,6 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         .filter(|it| it.cause == Cause::Selector)
     {
         let pod = &scene.pods[unplaced.pod];
-        let is_label = |reason: &&Reason| {
-            matches!(
-                reason.why,
-                Why::Label { .. } | Why::NoTerm { .. } | Why::NodeField
-            )
-        };
         let Some(nearest) = unplaced.nearest() else {
             continue;
         };
@@ -112,49 +109,93 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 draft = draft.label(verdict.pool.name.span, text);
             }
         }
-        let with: Vec<_> = match pod.containers.iter().find_map(Container::gpus) {
+        let with = match pod.containers.iter().find_map(Container::gpus) {
             Some(gpus) => scene.offering(&gpus.key),
             None => scene.cluster.pools.iter().collect(),
         };
+        let there = there(&reason.why, &unplaced.verdicts, &with);
         let names: Vec<_> = with.iter().filter(|pool| !pool.is_existing()).collect();
         let names: Vec<_> = names.iter().map(|pool| pool.name.as_str()).collect();
-        let draft = match names.as_slice() {
-            [] => draft.help("write a label that the nodes have"),
-            names => draft.help(format!(
-                "choose by `{POOL_LABEL}`: {}",
-                words::all(names, "or")
-            )),
-        };
-        let meant = meant(&reason.why, &names);
-        match meant.filter(|_| reason.asked.is_written()) {
-            Some(name) if scene.sources.text(reason.asked).len() < 64 => {
-                let edit = crate::diag::Edit {
-                    span: reason.asked,
-                    text: name.to_owned(),
-                };
-                let is_plain = !scene
-                    .sources
-                    .text(reason.asked)
-                    .contains(['"', '\'', '*', ' ']);
-                if is_plain {
-                    draft.fix(vec![edit]).emit()
-                } else {
-                    draft.emit()
-                }
-            }
-            _ => draft.emit(),
+        let meant = meant(&reason.why, &names, &there);
+        let edit = meant.and_then(|name| edit(scene, reason, name));
+        let draft = draft.help(help(&reason.why, meant, &there, &names));
+        match edit {
+            Some(edit) => draft.fix(vec![edit]).emit(),
+            None => draft.emit(),
         };
     }
 }
 
-/// The pool that a name misspells.
-fn meant<'n>(why: &Why, names: &[&'n str]) -> Option<&'n str> {
+fn is_label(reason: &&Reason) -> bool {
+    matches!(
+        reason.why,
+        Why::Label { .. } | Why::NoTerm { .. } | Why::NodeField
+    )
+}
+
+/// What the label that is asked for says on the nodes of the pools that have what else the pod asks for.
+fn there(why: &Why, verdicts: &[Verdict<'_>], with: &[&Pool]) -> Vec<String> {
+    let Why::Label { asked, .. } = why else {
+        return Vec::new();
+    };
+    let has = |reason: &Reason| match &reason.why {
+        Why::Label { asked: other, has } if other.key == asked.key => has.clone(),
+        _ => None,
+    };
+    let is_one = |verdict: &&Verdict<'_>| with.iter().any(|it| it.index == verdict.pool.index);
+    let reasons = verdicts.iter().filter(is_one).flat_map(against);
+    let mut values: Vec<_> = reasons.filter_map(has).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// The one value that is meant: a pool's name that was misspelt, or the same in other letters. A card or a machine
+/// that is called much like another one is another one.
+fn meant<'n>(why: &Why, names: &[&'n str], there: &'n [String]) -> Option<&'n str> {
     let Why::Label { asked, .. } = why else {
         return None;
     };
     let [value] = asked.values.as_slice() else {
         return None;
     };
-    let is_pool = asked.key == POOL_LABEL;
-    words::nearest(value, names.iter().copied()).filter(|_| is_pool)
+    if asked.operator != Operator::In {
+        return None;
+    }
+    let mut alike = there.iter().filter(|it| it.eq_ignore_ascii_case(value));
+    let are_pools = !there.is_empty() && there.iter().all(|it| names.contains(&it.as_str()));
+    let near = || words::nearest(value, names.iter().copied());
+    let alike = alike.next().map(String::as_str);
+    alike.or_else(|| near().filter(|_| asked.key == POOL_LABEL || are_pools))
+}
+
+fn help(why: &Why, meant: Option<&str>, there: &[String], names: &[&str]) -> String {
+    let key = match why {
+        Why::Label { asked, .. } => asked.key.as_str(),
+        _ => POOL_LABEL,
+    };
+    let choose = match names {
+        [] => "write a label that the nodes have".to_owned(),
+        names => format!("choose by `{POOL_LABEL}`: {}", words::all(names, "or")),
+    };
+    match (meant, there) {
+        (Some(meant), _) if key != POOL_LABEL => format!("write `{key}: {meant}`"),
+        (_, []) => choose,
+        _ if key == POOL_LABEL => choose,
+        (_, values) => format!(
+            "their nodes have `{key}`: {}; {choose}",
+            words::all(values, "or")
+        ),
+    }
+}
+
+/// The value in place of what was asked for, where that is one word of text.
+fn edit(scene: &Scene<'_>, reason: &Reason, value: &str) -> Option<Edit> {
+    let text = scene.sources.text(reason.asked);
+    let is_plain = !text.contains(['"', '\'', '*', '&', ' ', '\n', '{', '[']);
+    let is_it = is_plain && reason.asked.is_written() && text.len() < 64;
+    is_it.then(|| Edit {
+        span: reason.asked,
+        text: value.to_owned(),
+    })
 }

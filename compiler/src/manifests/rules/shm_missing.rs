@@ -1,9 +1,11 @@
 //! A container with several GPUs has little shared memory.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value as Json, json};
 
 use crate::diag::{Code, Edit, Report, Severity};
-use crate::manifests::place::{Cause, Unplaced};
+use crate::manifests::place::Cause;
 use crate::manifests::resources::{Amount, amount};
 use crate::manifests::{Container, Pod, Rule, Scene, edit};
 use crate::node::Node;
@@ -89,10 +91,12 @@ const SHM: &str = "/dev/shm";
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let pods = scene.pods.iter().enumerate();
+    // Parts of a GPU do not talk to each other, and asking for several is a finding of its own.
+    let shares = scene.unplaced.iter();
+    let shares = shares.filter(|it| matches!(it.cause, Cause::Shares(_)));
+    let shares: BTreeSet<_> = shares.map(|it| it.pod).collect();
     for (index, pod) in pods.filter(|(_, pod)| !pod.is_open && !shares_the_hosts(pod)) {
-        // Parts of a GPU do not talk to each other, and asking for several is a finding of its own.
-        let shares = |it: &Unplaced<'_>| it.pod == index && matches!(it.cause, Cause::Shares(_));
-        if scene.unplaced.iter().any(shares) {
+        if shares.contains(&index) {
             continue;
         }
         for container in pod.containers.iter().filter(|it| !it.is_init) {
@@ -107,8 +111,16 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let requested = requests.find(|it| it.key == gpus.key);
             // Which of the two is meant is to be said first.
             let is_open = requested.is_some_and(|it| amount(&it.value) != Amount::Whole(count));
-            if !is_whole || is_open || has_mount(container) || only_looks(container) {
+            if !is_whole || is_open || only_looks(container) {
                 continue;
+            }
+            match mounted(pod, container) {
+                Mounted::Nothing => {}
+                Mounted::OnDisk(empty) => {
+                    say_on_disk(scene, container, empty, report);
+                    continue;
+                }
+                Mounted::Something => continue,
             }
             let message = format!(
                 "container `{}` has {count} GPUs and no volume at `{SHM}`",
@@ -144,16 +156,50 @@ fn shares_the_hosts(pod: &Pod<'_>) -> bool {
     pod.spec.get("hostIPC").and_then(Node::text) == Some("true")
 }
 
-fn has_mount(container: &Container<'_>) -> bool {
-    let mounts = container
-        .node
-        .get("volumeMounts")
-        .map_or(&[][..], Node::items);
-    let path = |mount: &Node| {
+/// What is mounted at a container's shared memory.
+enum Mounted<'n> {
+    /// Nothing.
+    Nothing,
+    /// A volume of the pod's that is on the node's disk, an `emptyDir`.
+    OnDisk(&'n Node),
+    /// Something else; what it is, whoever wrote it knows.
+    Something,
+}
+
+fn mounted<'n>(pod: &Pod<'n>, container: &Container<'n>) -> Mounted<'n> {
+    let list = |node: &'n Node, key: &str| node.get(key).map_or(&[][..], Node::items).iter();
+    let path = |mount: &&Node| {
         let path = mount.get("mountPath").and_then(Node::text);
         path.is_some_and(|path| path.trim_end_matches('/') == SHM)
     };
-    mounts.iter().any(path)
+    let Some(mount) = list(container.node, "volumeMounts").find(path) else {
+        return Mounted::Nothing;
+    };
+    let name = mount.get("name").and_then(Node::text);
+    let mut volumes = list(pod.spec, "volumes");
+    let volume = volumes.find(|it| it.get("name").and_then(Node::text) == name);
+    let empty = volume.and_then(|it| it.get("emptyDir"));
+    let in_memory = |empty: &&Node| empty.get("medium").and_then(Node::text) == Some("Memory");
+    match empty {
+        Some(empty) if !in_memory(&empty) => Mounted::OnDisk(empty),
+        _ => Mounted::Something,
+    }
+}
+
+/// Says that what is mounted is a folder on the disk.
+fn say_on_disk(scene: &Scene<'_>, container: &Container<'_>, empty: &Node, report: &mut Report) {
+    let name = container.name();
+    let message = format!("the volume at `{SHM}` of container `{name}` is on the node's disk");
+    let draft = report.draft(&RULE.code, empty.span(), message);
+    let draft = draft.help("write `emptyDir: {medium: Memory}`");
+    let edit = match empty.get("medium") {
+        Some(medium) => edit::value(scene.sources, medium, "Memory"),
+        None => edit::entry(scene.sources, empty, "medium", &json!("Memory")),
+    };
+    match edit {
+        Some(edit) => draft.fix(vec![edit]).emit(),
+        None => draft.emit(),
+    };
 }
 
 /// A volume in memory, unless the pod has one that it may mount, and where the container mounts it.

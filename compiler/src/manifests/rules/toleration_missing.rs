@@ -158,6 +158,10 @@ fn flow(toleration: &Toleration) -> String {
 fn mended(scene: &Scene<'_>, pod: &Pod<'_>, missing: &[&Toleration]) -> Option<Edit> {
     let values: Vec<Json> = missing.iter().map(|it| value(it)).collect();
     let there = pod.spec.get("tolerations");
+    // A template's own would take the place of its workflow's.
+    if there.is_none() && pod.around.is_some_and(|it| it.get("tolerations").is_some()) {
+        return None;
+    }
     match (there, values.as_slice()) {
         (_, []) => None,
         (None, values) => {

@@ -21,6 +21,7 @@ use crate::model::{Cluster, MachineType, Pool};
 use crate::plan::Object;
 
 pub(super) use node_class::image;
+pub(super) use node_pool::capacity;
 pub(super) use stack::{LEFT, STACK, file, resources};
 
 /// The component of the objects that Karpenter reads.

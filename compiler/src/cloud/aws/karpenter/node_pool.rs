@@ -93,20 +93,24 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
     Object::new(COMPONENT, &object, Origin::rule(inputs, why))
 }
 
-fn requirements(group: &NodeGroup<'_>) -> Vec<Value> {
-    let one_of = |key: &str, values: Value| json!({"key": key, "operator": "In", "values": values});
-    let capacity = match &group.pool.written.capacity.value {
+/// How Karpenter calls the machines that a pool has.
+pub(crate) fn capacity(pool: &Pool) -> &'static str {
+    match &pool.written.capacity.value {
         Capacity::OnDemand => "on-demand",
         Capacity::Spot(_) => "spot",
         // Karpenter calls both so, and takes none but reserved machines then.
         Capacity::Reservation(_) | Capacity::CapacityBlock(_) => "reserved",
-    };
+    }
+}
+
+fn requirements(group: &NodeGroup<'_>) -> Vec<Value> {
+    let one_of = |key: &str, values: Value| json!({"key": key, "operator": "In", "values": values});
     let mut requirements = vec![
         one_of(
             "node.kubernetes.io/instance-type",
             json!([group.machine.value]),
         ),
-        one_of("karpenter.sh/capacity-type", json!([capacity])),
+        one_of("karpenter.sh/capacity-type", json!([capacity(group.pool)])),
     ];
     let zones = group.zones();
     if !zones.is_empty() {

@@ -1,0 +1,86 @@
+//! The labels that EKS, eksctl and Karpenter put on nodes by themselves.
+//!
+//! Source, read 2026-11-22: docs.aws.amazon.com/eks/latest/userguide/ml-workload-placement.md, which says who sets
+//! which; aws/karpenter-provider-aws@027ed241 `pkg/providers/instancetype/types.go` (`computeRequirements`);
+//! `alpha.eksctl.io/nodegroup-name`: eksctl-io/eksctl `pkg/apis/eksctl.io/v1alpha5/labels.go` (from memory).
+
+use super::{karpenter, node_group::NodeGroup};
+use crate::cloud::OwnLabel;
+use crate::model::{Cluster, MachineType, Pool};
+
+/// What begins the labels that only Karpenter's nodes have.
+pub(super) const KARPENTERS: &[&str] = &["karpenter.sh/", "karpenter.k8s.aws/"];
+
+const NODE_GROUP: &str = "eks.amazonaws.com/nodegroup";
+const CAPACITY: &str = "eks.amazonaws.com/capacityType";
+
+/// The labels of a pool that gpuc makes.
+pub(super) fn of(cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+    let (Some(_), Some(machine)) = (pool.gpus.get(), pool.machine.get()) else {
+        return Vec::new();
+    };
+    let name = &pool.name.value;
+    if !karpenter::makes(cluster, pool) {
+        return vec![
+            OwnLabel::always(NODE_GROUP, name),
+            OwnLabel::always(CAPACITY, NodeGroup::capacity_of(pool).word()),
+            OwnLabel::perhaps("alpha.eksctl.io/nodegroup-name", name),
+        ];
+    }
+    let mut labels = vec![
+        OwnLabel::never(NODE_GROUP),
+        OwnLabel::never(CAPACITY),
+        OwnLabel::never("alpha.eksctl.io/nodegroup-name"),
+        OwnLabel::always("karpenter.sh/nodepool", name),
+        OwnLabel::always("karpenter.sh/capacity-type", karpenter::capacity(pool)),
+    ];
+    let machine = match machine {
+        MachineType::Catalog(machine) => Some(machine.name),
+        _ => pool.written.machine.as_ref().map(|name| name.as_str()),
+    };
+    if let Some((family, size)) = machine.and_then(|machine| machine.split_once('.')) {
+        labels.extend(of_machine(family, size));
+    }
+    labels.extend(of_gpus(pool));
+    labels
+}
+
+fn of_machine(family: &str, size: &str) -> Vec<OwnLabel> {
+    let mut labels = vec![
+        OwnLabel::always("karpenter.k8s.aws/instance-family", family),
+        OwnLabel::always("karpenter.k8s.aws/instance-size", size),
+    ];
+    let letters = family.find(|c: char| c.is_ascii_digit());
+    if let Some((category, rest)) = letters.map(|at| family.split_at(at)) {
+        let digits = rest.find(|c: char| !c.is_ascii_digit());
+        let generation = &rest[..digits.unwrap_or(rest.len())];
+        labels.extend([
+            OwnLabel::always("karpenter.k8s.aws/instance-category", category),
+            OwnLabel::always("karpenter.k8s.aws/instance-generation", generation),
+        ]);
+    }
+    labels
+}
+
+/// What EC2 tells of GPUs; of machines of which it tells none, Karpenter knows of none.
+fn of_gpus(pool: &Pool) -> Vec<OwnLabel> {
+    const NAME: &str = "karpenter.k8s.aws/instance-gpu-name";
+    const MANUFACTURER: &str = "karpenter.k8s.aws/instance-gpu-manufacturer";
+    const COUNT: &str = "karpenter.k8s.aws/instance-gpu-count";
+    match pool.gpus.get() {
+        Some(None) => [NAME, MANUFACTURER, COUNT].map(OwnLabel::never).into(),
+        Some(Some(gpus)) if karpenter::uncounted(pool).is_none() => {
+            let mut labels = vec![
+                OwnLabel::always(MANUFACTURER, "nvidia"),
+                OwnLabel::always(COUNT, gpus.reported.to_string()),
+            ];
+            // EC2 calls cards by one word, `A10G`; what it calls those with several is not sourced.
+            let (card, _) = gpus.model.key.split_once('-').unwrap_or_default();
+            if !card.is_empty() && card != "rtx" {
+                labels.push(OwnLabel::always(NAME, card));
+            }
+            labels
+        }
+        _ => Vec::new(),
+    }
+}

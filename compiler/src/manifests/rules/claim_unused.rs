@@ -1,0 +1,153 @@
+//! A pod lists a claim that no container uses.
+
+use serde_json::json;
+
+use crate::diag::{Code, Edit, Report, Severity};
+use crate::manifests::{Container, Pod, Rule, Scene, edit};
+use crate::node::Node;
+
+/// A pod lists a claim that no container uses.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4030",
+        name: "manifest-claim-unused",
+        severity: Severity::Warning,
+        summary: "a pod lists a claim that no container uses",
+        explain: "### What it checks
+
+Whether each claim in a pod's `resourceClaims` is used by a container, under `resources.claims`.
+
+### Why it matters
+
+The devices are allocated for the pod, nobody else gets them, and none of its containers sees them.
+
+### What to do
+
+Write `claims: [{name: …}]` in the `resources` of the container that needs them; where the pod has
+one container, `gpuc check --fix` does.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.36"}
+cloud: {onPrem: {context: demo}}
+stack: {allocation: dra}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {memory: 1Gi}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.36"}
+cloud: {onPrem: {context: demo}}
+stack: {allocation: dra}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {memory: 1Gi}, claims: [{name: gpu}]}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
+        let listed = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
+        let names = listed.iter().filter_map(|claim| claim.get("name"));
+        let used: Vec<_> = pod.containers.iter().flat_map(uses).collect();
+        // One that is written wrongly is a finding of its own.
+        let is_listed = |name: &&str| listed.iter().any(|it| text(it) == Some(name));
+        if !used.iter().all(is_listed) {
+            continue;
+        }
+        for name in names {
+            let word = name.text().unwrap_or_default();
+            if used.contains(&word) {
+                continue;
+            }
+            let message = format!("no container of {} uses the claim `{word}`", pod.title());
+            let draft = report.draft(&RULE.code, name.span(), message);
+            let draft = draft.help(format!(
+                "write `claims: [{{name: {word}}}]` in the container's `resources`"
+            ));
+            match mended(scene, pod, word) {
+                Some(edit) => draft.fix(vec![edit]).emit(),
+                None => draft.emit(),
+            };
+        }
+    }
+}
+
+fn text(claim: &Node) -> Option<&str> {
+    claim.get("name").and_then(Node::text)
+}
+
+/// The claims that a container uses.
+fn uses<'n>(container: &Container<'n>) -> Vec<&'n str> {
+    let resources = container.resources().map(|entry| &entry.value);
+    let claims = resources.and_then(|it| it.get("claims"));
+    let claims = claims.map_or(&[][..], Node::items).iter();
+    claims.filter_map(text).collect()
+}
+
+/// The claim for the one container that there is.
+fn mended(scene: &Scene<'_>, pod: &Pod<'_>, name: &str) -> Option<Edit> {
+    let [container] = pod.containers.as_slice() else {
+        return None;
+    };
+    let claim = json!({ "name": name });
+    let Some(resources) = container.node.get("resources") else {
+        let resources = json!({"claims": [claim]});
+        return edit::entry(scene.sources, container.node, "resources", &resources);
+    };
+    match resources.get("claims") {
+        Some(claims) => edit::item(scene.sources, claims, &claim),
+        None => edit::entry(scene.sources, resources, "claims", &json!([claim])),
+    }
+}
