@@ -24,6 +24,7 @@ pub mod diff;
 pub mod emit;
 pub mod expand;
 pub mod fleet;
+pub mod graph;
 pub mod load;
 pub mod lock;
 pub mod lower;

@@ -22,6 +22,7 @@ mod fleets;
 mod fresh;
 mod fuzzed;
 mod golden;
+mod graphs;
 mod hosts;
 mod keys;
 mod manifests;

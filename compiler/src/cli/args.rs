@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Expand(ExpandArgs),
     /// Print the page of a finding, or the documentation of a key.
     Explain(ExplainArgs),
+    /// Draw clusters: pools, GPUs and slices, teams and quotas, the order of what is brought.
+    Graph(GraphArgs),
     /// Say why something is in a generated tree: the lines of the input that it follows from, and the rule or fact.
     Why(WhyArgs),
     /// List what gpuc knows: GPUs, machines, clouds, charts, images.
@@ -81,6 +83,7 @@ impl Command {
             Self::Check(args) => &args.input,
             Self::Expand(args) => &args.input,
             Self::Diff(args) => return joined(&args.paths),
+            Self::Graph(args) => return joined(&args.paths),
             Self::Why(args) => return args.what.clone(),
             _ => return "the command line".to_owned(),
         };
@@ -268,6 +271,43 @@ pub(crate) struct ExplainArgs {
     /// end is enough (mig).
     #[arg(value_name = "CODE|KEY")]
     pub(crate) what: String,
+}
+
+/// `gpuc graph`.
+#[derive(Args, Debug)]
+pub(crate) struct GraphArgs {
+    /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml; `-` is standard input. Default:
+    /// gpu-cluster.yaml here, or else this folder.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// What to draw it as. Default: what the ending of FILE says, else mermaid.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<GraphFormat>,
+    /// The file to write, over one that is there; `-` is standard output, the default.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+impl GraphArgs {
+    /// What is read, as the other commands are told it.
+    pub(crate) fn input(&self) -> InputArgs {
+        InputArgs {
+            paths: self.paths.clone(),
+            deny: Vec::new(),
+            format: FindingsFormat::Text,
+        }
+    }
+}
+
+/// What to draw clusters as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// A flowchart of pools, what they offer and teams, for Markdown.
+    Mermaid,
+    /// A picture of everything, for light and dark.
+    Svg,
+    /// A page with the picture and a table.
+    Html,
 }
 
 /// `gpuc why`.

@@ -60,6 +60,12 @@ pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
     compile_found(args, find(&args.paths)?, out, Plans::Dropped)
 }
 
+/// Reads and compiles as [`compile_all`] does, and keeps the plans.
+pub(crate) fn compile_whole(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
+    known_words(&args.deny)?;
+    compile_found(args, find(&args.paths)?, out, Plans::Kept)
+}
+
 /// Reads and compiles as [`compile_all`] does; paths that are gone are passed over.
 pub(crate) fn compile_there(
     args: &InputArgs,

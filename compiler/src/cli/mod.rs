@@ -12,6 +12,7 @@ mod expand;
 mod explain;
 mod findings;
 mod git;
+mod graph;
 mod init;
 mod inputs;
 mod manifests;
@@ -116,6 +117,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Diff(args) => diff::run(cli, args),
         Command::Expand(args) => expand::run(cli, args),
         Command::Explain(args) => explain::run(args),
+        Command::Graph(args) => graph::run(cli, args),
         Command::Init(args) => init::run(cli, args),
         Command::Man(args) => completions::man(args),
         Command::Schema => schema::run(),

@@ -5,6 +5,7 @@ mod concurrent;
 mod expanded;
 mod findings;
 mod fleets;
+mod graphs;
 mod inputs;
 mod killed;
 mod manifests;

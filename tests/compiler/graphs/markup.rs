@@ -1,0 +1,220 @@
+//! What is written is XML that another reader reads, shows text that can be read, and brings nothing from elsewhere.
+
+use std::collections::BTreeMap;
+
+use gpuc::graph::palette::Colour;
+use gpuc::graph::{self, View};
+use roxmltree::{Document, Node};
+
+use super::{NAMES, called, pictures};
+
+const SVG: &str = "http://www.w3.org/2000/svg";
+
+/// The text's colour and its ground's are read from the file itself, in light and in dark.
+#[test]
+fn all_text_can_be_read_in_light_and_dark() {
+    let mut least = f64::MAX;
+    for (name, views) in pictures() {
+        let svg = graph::svg(&views);
+        let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let style = text_of(&document, "style");
+        for sheet in sheets(&style) {
+            let texts = document
+                .descendants()
+                .filter(|it| it.has_tag_name((SVG, "text")));
+            for text in texts {
+                let ink = sheet.fill(text);
+                let ground = sheet.fill(ground(text));
+                let contrast = ink.contrast(ground);
+                least = least.min(contrast);
+                assert!(contrast >= 4.5, "{name}: {ink} on {ground}: {contrast:.2}");
+            }
+        }
+    }
+    assert!(least < 21.0, "no text was looked at");
+}
+
+/// The nearest rectangle that a text lies on.
+fn ground<'a, 'i>(text: Node<'a, 'i>) -> Node<'a, 'i> {
+    let groups = text.ancestors().filter(|it| it.has_tag_name((SVG, "g")));
+    let mut rects = groups.filter_map(|group| {
+        let mut children = group.children();
+        children.find(|it| it.has_tag_name((SVG, "rect")))
+    });
+    rects.next().unwrap()
+}
+
+/// Fills by class.
+struct Sheet(BTreeMap<String, Colour>);
+
+impl Sheet {
+    fn of(css: &str) -> Self {
+        let rules = css.split('}').filter_map(|rule| {
+            let (selector, body) = rule.split_once('{')?;
+            let fill = body.split(';').find_map(|it| it.strip_prefix("fill:#"))?;
+            let colour = Colour(u32::from_str_radix(fill, 16).ok()?);
+            Some((selector.trim().trim_start_matches('.').to_owned(), colour))
+        });
+        Self(rules.collect())
+    }
+
+    fn fill(&self, node: Node<'_, '_>) -> Colour {
+        let classes = node.attribute("class").unwrap().split(' ');
+        let mut fills = classes.filter_map(|class| self.0.get(class));
+        *fills
+            .next()
+            .unwrap_or_else(|| panic!("{node:?} has no fill"))
+    }
+}
+
+/// Light and dark.
+fn sheets(style: &str) -> [Sheet; 2] {
+    let (light, rest) = style
+        .split_once("@media (prefers-color-scheme:dark){")
+        .unwrap();
+    let sheets = [Sheet::of(light), Sheet::of(rest)];
+    assert!(sheets[0].0.len() > 15 && sheets[0].0.keys().eq(sheets[1].0.keys()));
+    assert!(sheets[0].0["gpuc-page"] != sheets[1].0["gpuc-page"]);
+    sheets
+}
+
+fn text_of(document: &Document<'_>, tag: &str) -> String {
+    let mut found = document
+        .descendants()
+        .filter(|it| it.has_tag_name((SVG, tag)));
+    found.next().unwrap().text().unwrap().to_owned()
+}
+
+#[test]
+fn names_are_nothing_but_text() {
+    for name in NAMES {
+        let view = called(name);
+        let svg = graph::svg(std::slice::from_ref(&view));
+        let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
+        only_known_tags(&document, name);
+        let title = text_of(&document, "title");
+        let whole = graph::measure::clean(&format!("GPU cluster {name}"));
+        assert_eq!(title, whole, "{name}");
+        let html = graph::html(&[view]);
+        assert_eq!(html.matches("<script").count(), 0, "{name}");
+        assert_eq!(html.matches("<svg").count(), 1, "{name}");
+        page_is_sound(&html, name);
+    }
+}
+
+/// A page is written as XML would be, but for its first line and three tags that have no end.
+fn page_is_sound(html: &str, name: &str) {
+    let body = html.strip_prefix("<!doctype html>\n").unwrap();
+    let mut xml = String::new();
+    for line in body.lines() {
+        let void = line.starts_with("<meta ");
+        xml.push_str(&if void {
+            line.replace('>', "/>")
+        } else {
+            line.to_owned()
+        });
+        xml.push('\n');
+    }
+    let document = Document::parse(&xml).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let ids = document.descendants().filter_map(|it| it.attribute("id"));
+    let mut ids: Vec<_> = ids.collect();
+    let number = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), number, "{name}: an id is there twice");
+    for link in document.descendants().filter_map(|it| it.attribute("href")) {
+        assert!(
+            ids.contains(&link.strip_prefix('#').unwrap()),
+            "{name}: {link}"
+        );
+    }
+    only_known_tags(&document, name);
+}
+
+#[test]
+fn pages_of_fleets_are_sound() {
+    for (name, views) in pictures() {
+        page_is_sound(&graph::html(&views), &name);
+    }
+}
+
+fn only_known_tags(document: &Document<'_>, name: &str) {
+    const KNOWN: &[&str] = &[
+        "svg", "title", "desc", "style", "g", "rect", "path", "text", "html", "head", "meta",
+        "body", "h1", "h2", "nav", "ul", "li", "a", "main", "section", "div", "details", "summary",
+        "table", "thead", "tbody", "tr", "th", "td",
+    ];
+    for node in document.descendants().filter(Node::is_element) {
+        let tag = node.tag_name().name();
+        assert!(KNOWN.contains(&tag), "{name}: <{tag}>");
+        for attribute in node.attributes() {
+            assert!(!attribute.name().starts_with("on"), "{name}: {attribute:?}");
+        }
+    }
+}
+
+/// A picture is read where there is no network, and shown by sites that let nothing else through.
+#[test]
+fn nothing_comes_from_elsewhere() {
+    for (name, views) in pictures() {
+        for text in [graph::svg(&views), graph::html(&views)] {
+            let text = text.replace(SVG, "");
+            for word in [
+                "url(",
+                "@import",
+                "xlink",
+                "src=",
+                "<link",
+                "<image",
+                "<use",
+                "@font-face",
+                "javascript:",
+            ] {
+                assert!(!text.contains(word), "{name}: {word}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_picture_tells_what_it_shows() {
+    let view: Vec<View> = super::example("eks-queues");
+    let svg = graph::svg(&view);
+    let document = Document::parse(&svg).unwrap();
+    let root = document.root_element();
+    let named: Vec<_> = root
+        .attribute("aria-labelledby")
+        .unwrap()
+        .split(' ')
+        .collect();
+    assert_eq!(root.attribute("role"), Some("img"));
+    for id in named {
+        assert!(
+            document
+                .descendants()
+                .any(|it| it.attribute("id") == Some(id)),
+            "{id}"
+        );
+    }
+    let words = text_of(&document, "desc");
+    for part in [
+        "Pool train: 2–4 nodes",
+        "8 nvidia.com/gpu",
+        "research has 16 kept and 32 at most",
+    ] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+}
+
+/// What is drawn of a huge cluster stays a picture.
+#[test]
+fn a_huge_cluster_is_summed_up() {
+    let svg = graph::svg(&[super::huge(3000)]);
+    assert!(svg.len() < 400_000, "{}", svg.len());
+    assert!(
+        svg.contains("and 2940 more pools"),
+        "pools are left out in silence"
+    );
+    assert!(svg.contains("and 2940 more teams") && svg.contains("and 2940 more quotas"));
+    assert!(svg.contains("and 250 more steps"));
+}

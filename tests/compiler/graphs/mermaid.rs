@@ -1,0 +1,178 @@
+//! Flowcharts of Mermaid's: every line is of the few kinds that are written, and nothing in a name is more than text.
+
+use std::collections::BTreeSet;
+
+use gpuc::graph::{self, MERMAID_MOST};
+
+use super::{NAMES, called, huge, pictures};
+
+/// Every picture, and what they have in common.
+#[test]
+fn every_line_is_of_a_known_kind() {
+    for (name, views) in pictures() {
+        let chart = graph::mermaid(&views, MERMAID_MOST);
+        assert!(chart.len() <= MERMAID_MOST, "{name}: {}", chart.len());
+        sound(&chart).unwrap_or_else(|wrong| panic!("{name}: {wrong}\n{chart}"));
+    }
+}
+
+#[test]
+fn the_check_finds_what_is_wrong() {
+    for wrong in [
+        "flowchart LR\n  c0p0[\"a\" b\"]:::pool\n  classDef pool fill:#000000,stroke:#000000,color:#000000\n",
+        "flowchart LR\n  c0p0 -->|\"x\"| c0p1\n",
+        "flowchart LR\n  c0p0[\"a#b\"]:::pool\n  classDef pool fill:#000000,stroke:#000000,color:#000000\n",
+        "flowchart LR\n  c0p0[\"a\"]:::pool\n",
+        "flowchart LR\n  click c0p0 call x()\n",
+        "flowchart LR\n  subgraph c0[\"a\"]\n",
+    ] {
+        assert!(sound(wrong).is_err(), "{wrong}");
+    }
+}
+
+/// Reads a chart as the part of Mermaid's grammar that gpuc uses.
+fn sound(chart: &str) -> Result<(), String> {
+    let mut lines = chart.lines();
+    if lines.next() != Some("flowchart LR") {
+        return Err("it is no flowchart".to_owned());
+    }
+    let (mut nodes, mut used, mut classes, mut defined) = (
+        BTreeSet::new(),
+        BTreeSet::new(),
+        BTreeSet::new(),
+        BTreeSet::new(),
+    );
+    let mut depth = 0;
+    for line in lines {
+        let wrong = || format!("not understood: {line}");
+        let text = line.trim_start();
+        if text == "end" {
+            depth -= 1;
+        } else if let Some(rest) = text.strip_prefix("subgraph ") {
+            let (id, rest) = rest.split_once('[').ok_or_else(wrong)?;
+            is_id(id)?;
+            quoted(rest.strip_suffix(']').ok_or_else(wrong)?)?;
+            depth += 1;
+        } else if let Some(rest) = text.strip_prefix("classDef ") {
+            let (class, style) = rest.split_once(' ').ok_or_else(wrong)?;
+            let known = |it: &str| {
+                let colour = it.split_once(":#").is_some_and(|(_, hex)| hex.len() == 6);
+                colour || it == "stroke-dasharray:4 3"
+            };
+            if !style.split(',').all(known) {
+                return Err(wrong());
+            }
+            defined.insert(class.to_owned());
+        } else if text.starts_with("accTitle: ") || text.starts_with("accDescr: ") {
+            let plain = |it: char| it.is_alphanumeric() || " -.,_:".contains(it);
+            if !text.chars().all(plain) {
+                return Err(wrong());
+            }
+        } else if let Some((from, rest)) = text.split_once(" -->|") {
+            let (words, to) = rest.split_once("| ").ok_or_else(wrong)?;
+            quoted(words)?;
+            used.extend([is_id(from)?, is_id(to)?]);
+        } else {
+            let (node, class) = text.rsplit_once(":::").ok_or_else(wrong)?;
+            let open = node.find(['[', '(']).ok_or_else(wrong)?;
+            let (id, shape) = node.split_at(open);
+            let shapes = [("([", "])"), ("[", "]"), ("(", ")")];
+            let inner = shapes
+                .iter()
+                .find_map(|(open, close)| shape.strip_prefix(open)?.strip_suffix(close));
+            quoted(inner.ok_or_else(wrong)?)?;
+            classes.insert(class.to_owned());
+            if !nodes.insert(is_id(id)?) {
+                return Err(format!("{id} is there twice"));
+            }
+        }
+    }
+    if depth != 0 || classes != defined {
+        return Err(format!(
+            "depth {depth}; classes {classes:?}, defined {defined:?}"
+        ));
+    }
+    used.is_subset(&nodes)
+        .then_some(())
+        .ok_or_else(|| format!("{used:?} of {nodes:?}"))
+}
+
+fn is_id(text: &str) -> Result<String, String> {
+    let plain = text
+        .chars()
+        .all(|it| it.is_ascii_lowercase() || it.is_ascii_digit());
+    let known = plain && !text.is_empty() && text != "end";
+    known
+        .then(|| text.to_owned())
+        .ok_or_else(|| format!("{text} is no id"))
+}
+
+/// A label: no quote inside, every `#` begins an entity, and the only tag is a break.
+fn quoted(text: &str) -> Result<(), String> {
+    let wrong = || format!("a label that is more than text: {text}");
+    let inner = text
+        .strip_prefix('"')
+        .and_then(|it| it.strip_suffix('"'))
+        .ok_or_else(wrong)?;
+    if inner.split("<br/>").any(str::is_empty) {
+        return Err(wrong());
+    }
+    let inner = inner.replace("<br/>", " ");
+    let mut parts = inner.split('#');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let mut plain = first;
+    for part in parts {
+        let (code, rest) = part.split_once(';').ok_or_else(wrong)?;
+        code.parse::<u32>().map_err(|_| wrong())?;
+        plain.push_str(rest);
+    }
+    let known = |it: char| !it.is_ascii() || it.is_ascii_alphanumeric() || " ,_/:=-.".contains(it);
+    let hidden = |it: char| it.is_control() || ('\u{202a}'..='\u{202e}').contains(&it);
+    (plain.chars().all(known) && !plain.chars().any(hidden))
+        .then_some(())
+        .ok_or_else(wrong)
+}
+
+#[test]
+fn names_are_nothing_but_text() {
+    for name in NAMES {
+        let chart = graph::mermaid(&[called(name)], MERMAID_MOST);
+        sound(&chart).unwrap_or_else(|wrong| panic!("{name}: {wrong}\n{chart}"));
+    }
+}
+
+/// A chart keeps within what it is told, and says what it leaves out.
+#[test]
+fn a_chart_is_as_large_as_is_asked_for() {
+    for most in [600, 2000, 10_000, 100_000] {
+        let chart = graph::mermaid(&[huge(3000)], most);
+        assert!(
+            chart.len() <= most.min(MERMAID_MOST),
+            "{most}: {}",
+            chart.len()
+        );
+        assert!(chart.contains(" more pools<br/>"), "{most}: {chart}");
+    }
+    let fleet = graph::mermaid(&vec![huge(10); 3000], MERMAID_MOST);
+    assert!(
+        fleet.len() <= MERMAID_MOST && fleet.contains("more clusters"),
+        "{}",
+        fleet.len()
+    );
+    let one = graph::mermaid(&super::example("eks-queues"), MERMAID_MOST);
+    assert!(!one.contains("more"), "{one}");
+}
+
+#[test]
+fn teams_hang_on_what_they_may_use() {
+    let chart = graph::mermaid(&super::example("eks-queues"), MERMAID_MOST);
+    for line in [
+        "c0p1 -->|\"8 a node\"| c0p1o0",
+        "c0p1o0 -->|\"16 kept, up to 32\"| c0t0",
+        "c0t0(\"research\"):::team",
+        "c0p3o1([\"nvidia.com/mig-3g.20gb<br/>8\"]):::slice",
+    ] {
+        assert!(chart.contains(line), "{line}\n{chart}");
+    }
+    assert!(!chart.contains("all together"), "{chart}");
+}

@@ -1,0 +1,245 @@
+//! Pictures of clusters: everything has its place and its room, can be read in light and dark, and is nothing but text.
+
+mod geometry;
+mod markup;
+mod mermaid;
+mod needs_chromium;
+mod needs_mermaid;
+
+use std::collections::BTreeMap;
+
+use gpuc::graph::{self, OfferView, Placed, PoolView, StepView, TeamView, View};
+use gpuc::plan::{PromiseSummary, PromisedSummary, What};
+
+use crate::corpus::{Case, cases};
+use crate::golden::{compile_example, examples};
+use crate::support::expect_files;
+
+/// What there is to show of a case.
+pub(crate) fn view(case: &Case) -> View {
+    let plan = case.plan();
+    View::of(case.cluster(), &plan.summary, &plan.steps)
+}
+
+/// What there is to show of an example's clusters.
+fn example(name: &str) -> Vec<View> {
+    let outcome = compile_example(&examples()[name]);
+    let views = outcome.compilations.iter().map(|one| {
+        let (cluster, plan) = (one.cluster.as_ref().unwrap(), one.plan.as_ref().unwrap());
+        View::of(cluster, &plan.summary, &plan.steps)
+    });
+    views.collect()
+}
+
+/// Every cluster of the corpus, fleets as one picture, and pictures that no file of today makes.
+fn pictures() -> Vec<(String, Vec<View>)> {
+    let mut all: Vec<_> = cases()
+        .iter()
+        .map(|case| (case.name.clone(), vec![view(case)]))
+        .collect();
+    all.push(("fleet".to_owned(), example("fleet")));
+    all.push(("nothing".to_owned(), vec![View::default()]));
+    all.push(("huge".to_owned(), vec![huge(3000)]));
+    all.push(("fleet of 40".to_owned(), vec![huge(3); 40]));
+    all.extend(
+        NAMES
+            .iter()
+            .map(|name| ((*name).to_owned(), vec![called(name)])),
+    );
+    all
+}
+
+/// Names that are more than they look.
+pub(crate) const NAMES: &[&str] = &[
+    "\"quotes\" and 'apostrophes'",
+    "</title></svg><script>alert(1)</script>",
+    "a & b &amp; c ]]> <!-- d",
+    "{{ title }} {% raw %} %%{init: {}}%%",
+    "end",
+    "1. one\n- two\r\n# three",
+    "`code` **bold** __under__ $$x$$ \\n",
+    "click c0p0 call alert()",
+    "משתמשים ערבים العربية",
+    "\u{202e}backwards\u{202c} \u{0}\u{1b}[31m \u{ffff}",
+    "日本語のとても長い名前のプール日本語のとても長い名前のプール日本語のとても長い名前",
+    "🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀",
+    "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
+    "﷽﷽﷽",
+    "",
+];
+
+/// A cluster in which everything has this name.
+pub(crate) fn called(name: &str) -> View {
+    let mut view = example("eks-queues").remove(0);
+    let name = || name.to_owned();
+    view.name = name();
+    view.facts = vec![name(), name(), name()];
+    for pool in &mut view.pools {
+        rename(pool, &name);
+    }
+    view.teams = vec![
+        TeamView {
+            name: name(),
+            namespaces: vec![name(), name()],
+            members: vec![name()],
+        };
+        4
+    ];
+    for promise in &mut view.promises {
+        (promise.pool, promise.resource) = (name(), name());
+        for team in &mut promise.teams {
+            team.name = name();
+        }
+    }
+    for step in &mut view.steps {
+        step.name = name();
+        for need in &mut step.needs {
+            need.1 = name();
+        }
+    }
+    view
+}
+
+fn rename(pool: &mut PoolView, name: &dyn Fn() -> String) {
+    pool.name = name();
+    (pool.machine, pool.gpus) = (name(), name());
+    (pool.sharing, pool.served) = (name(), name());
+    pool.marks = vec![name(), name(), name()];
+    pool.taints = vec![name(), name()];
+    for offer in &mut pool.offers {
+        offer.name = name();
+    }
+    pool.workloads = vec![
+        Placed {
+            name: name(),
+            asks: name(),
+        };
+        30
+    ];
+    if let Some(cards) = &mut pool.cards {
+        cards.model = name();
+        for run in &mut cards.runs {
+            if let graph::Cut::Slices { slices, .. } = &mut run.cut {
+                for slice in slices {
+                    slice.profile = name();
+                }
+            }
+        }
+    }
+}
+
+/// A cluster of so many pools, with as many teams, quotas and steps.
+pub(crate) fn huge(pools: u32) -> View {
+    let pool = |index: u32| PoolView {
+        name: format!("pool-{index}"),
+        machine: "p5.48xlarge".to_owned(),
+        min_nodes: index % 3,
+        max_nodes: index % 3 + index * 977 % 5000,
+        offers: vec![OfferView {
+            name: "nvidia.com/gpu".to_owned(),
+            per_node: 8,
+            min: 0,
+            max: u64::MAX / 2,
+        }],
+        ..PoolView::default()
+    };
+    let promise = |index: u32| PromiseSummary {
+        pool: format!("pool-{index}"),
+        resource: "nvidia.com/gpu".to_owned(),
+        min: 0,
+        max: u64::from(index) * 1_000_000_007,
+        teams: vec![PromisedSummary {
+            name: format!("team-{index}"),
+            guaranteed: 3,
+            limit: u64::from(index % 7) * 4_000_000_000,
+        }],
+    };
+    let step = |index: u32| StepView {
+        name: format!("step-{index}"),
+        stem: format!("step-{index}"),
+        what: [What::Component, What::Release][index as usize % 2],
+        needs: (0..index)
+            .filter(|before| (index * 7 + before * 3).is_multiple_of(11))
+            .map(|before| (before as usize, "it must".to_owned()))
+            .collect(),
+    };
+    View {
+        name: "huge".to_owned(),
+        pools: (0..pools).map(pool).collect(),
+        teams: (0..pools)
+            .map(|index| TeamView {
+                name: format!("team-{index}"),
+                ..TeamView::default()
+            })
+            .collect(),
+        promises: (0..pools).map(promise).collect(),
+        steps: (0..pools.min(400)).map(step).collect(),
+        workloads: pools as usize,
+        ..View::default()
+    }
+}
+
+#[test]
+fn pictures_are_the_committed_ones() {
+    let mut wanted = BTreeMap::new();
+    for name in ["eks-queues", "fleet", "on-prem-mps"] {
+        let views = example(name);
+        wanted.insert(format!("{name}.svg"), graph::svg(&views));
+        wanted.insert(
+            format!("{name}.mmd"),
+            graph::mermaid(&views, graph::MERMAID_MOST),
+        );
+    }
+    wanted.insert(
+        "on-prem-mps.html".to_owned(),
+        graph::html(&example("on-prem-mps")),
+    );
+    expect_files("golden/graph", &wanted);
+}
+
+#[test]
+fn the_same_cluster_is_the_same_picture() {
+    for name in ["eks-queues", "fleet"] {
+        assert_eq!(graph::svg(&example(name)), graph::svg(&example(name)));
+        assert_eq!(graph::html(&example(name)), graph::html(&example(name)));
+    }
+}
+
+/// What is on a pool is what the compiler plans for it, not what the picture believes.
+#[test]
+fn what_is_shown_is_what_is_built() {
+    let view = example("eks-queues").remove(0);
+    let pools: Vec<_> = view
+        .pools
+        .iter()
+        .map(|it| (it.name.as_str(), it.gpu_count()))
+        .collect();
+    let known = [
+        ("system", (0, 0)),
+        ("train", (16, 32)),
+        ("spot", (0, 10)),
+        ("slices", (8, 8)),
+        ("infer", (6, 6)),
+    ];
+    assert_eq!(pools, known);
+    let cut = &view.pools[3].cards.as_ref().unwrap().runs;
+    let graph::Cut::Slices { of: 8, slices } = &cut[0].cut else {
+        panic!("{cut:?}");
+    };
+    let slices: Vec<_> = slices.iter().map(|it| (it.start, it.size)).collect();
+    assert_eq!(slices, [(0, 1), (1, 1), (2, 1), (3, 1), (4, 4)]);
+    for case in cases() {
+        let view = self::view(case);
+        let plan = case.plan();
+        assert_eq!(view.steps.len(), plan.steps.len(), "{}", case.name);
+        let runs: usize = view.pools.iter().map(|it| it.workloads.len()).sum();
+        assert!(
+            runs >= view.workloads,
+            "{}: a workload is on no pool",
+            case.name
+        );
+        let (_, most) = view.sum(PoolView::gpu_count);
+        let planned: u64 = plan.summary.pools.iter().map(|it| it.max_gpus).sum();
+        assert_eq!(most, planned, "{}", case.name);
+    }
+}

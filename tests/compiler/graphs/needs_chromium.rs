@@ -1,0 +1,167 @@
+//! Pictures as a real browser draws them: text within its box, nothing on anything else, readable in light and dark.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use gpuc::graph;
+use gpuc::graph::palette::{Colour, Role, Theme};
+
+use super::{NAMES, called, example, pictures};
+
+const SCRIPT: &str = include_str!("measure.js");
+
+/// A browser, by `GPUC_CHROMIUM` or on the path.
+fn chromium() -> Command {
+    let program = std::env::var_os("GPUC_CHROMIUM");
+    Command::new(program.unwrap_or_else(|| "chromium".into()))
+}
+
+#[derive(serde::Deserialize)]
+struct Measured {
+    texts: usize,
+    dark: bool,
+    images: Vec<Image>,
+    wrong: Vec<String>,
+}
+
+#[derive(serde::Deserialize)]
+struct Image {
+    width: u32,
+    ground: u32,
+}
+
+/// What the browser finds on a page of this width.
+fn measured(page: &str, width: u32, dark: bool) -> Measured {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    let script = format!("<script>{SCRIPT}</script></body>");
+    fs::write(&file, page.replace("</body>", &script)).unwrap();
+    let mut command = chromium();
+    command
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--dump-dom",
+        ])
+        .arg(format!("--window-size={width},900"))
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.path().join("profile").display()
+        ))
+        // 0 is dark, 1 is light: `PreferredColorScheme` of Blink.
+        .arg(format!(
+            "--blink-settings=preferredColorScheme={}",
+            u32::from(!dark)
+        ))
+        .arg(format!("file://{}", file.display()))
+        .stderr(Stdio::null());
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("chromium does not run: {error}"));
+    let dom = String::from_utf8(output.stdout).unwrap();
+    let found = dom
+        .split_once("<pre id=\"measured\">")
+        .and_then(|(_, rest)| rest.split_once("</pre>"));
+    let (codes, _) = found.unwrap_or_else(|| panic!("nothing was measured: {dom}"));
+    let codes = codes
+        .split(' ')
+        .map(|it| char::from_u32(it.parse().unwrap()).unwrap());
+    serde_json::from_str(&codes.collect::<String>()).unwrap()
+}
+
+fn holds(name: &str, page: &str, width: u32) {
+    for dark in [false, true] {
+        let measured = measured(page, width, dark);
+        assert!(measured.texts > 10, "{name}: nothing was looked at");
+        assert_eq!(
+            measured.dark, dark,
+            "{name}: the browser shows the other theme"
+        );
+        assert!(
+            measured.wrong.is_empty(),
+            "{name}, dark {dark}: {:#?}",
+            measured.wrong
+        );
+    }
+}
+
+fn page(pictures: &[String]) -> String {
+    format!(
+        "<!doctype html><meta charset=utf-8><body>{}</body>",
+        pictures.join("\n")
+    )
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn pictures_hold_in_a_browser() {
+    let shown = pictures().into_iter().filter(|(name, _)| {
+        let is_text = name.starts_with("examples/") || name.starts_with("tests/");
+        is_text || name.starts_with("huge") || name.starts_with("fleet")
+    });
+    let shown: Vec<_> = shown.map(|(_, views)| graph::svg(&views)).collect();
+    assert!(shown.len() > 40);
+    holds("the corpus", &page(&shown), 1280);
+}
+
+/// Names of any script keep to their boxes as well, whatever font the browser takes for them.
+#[test]
+#[ignore = "needs chromium"]
+fn hostile_names_hold_in_a_browser() {
+    let shown: Vec<_> = NAMES
+        .iter()
+        .map(|name| graph::svg(&[called(name)]))
+        .collect();
+    holds("hostile names", &page(&shown), 1280);
+}
+
+/// The pages themselves, wide, and as narrow as a telephone: what does not fit scrolls within the page.
+#[test]
+#[ignore = "needs chromium"]
+fn pages_hold_in_a_browser() {
+    for name in ["eks-queues", "fleet", "on-prem-mps"] {
+        for width in [1280, 500] {
+            holds(name, &graph::html(&example(name)), width);
+        }
+    }
+}
+
+/// Shown by `<img>`, as a README does it, a picture follows the theme as well, and loads nothing.
+#[test]
+#[ignore = "needs chromium"]
+fn an_image_follows_the_theme() {
+    let svg = graph::svg(&example("eks-queues"));
+    let mut data = String::new();
+    for byte in svg.bytes() {
+        data.push_str(&format!("%{byte:02x}"));
+    }
+    let shown = format!("<img src=\"data:image/svg+xml,{data}\">");
+    for (dark, theme) in [(false, Theme::Light), (true, Theme::Dark)] {
+        let measured = measured(&page(std::slice::from_ref(&shown)), 1280, dark);
+        let [image] = measured.images.as_slice() else {
+            panic!("{} images", measured.images.len());
+        };
+        assert_eq!(image.width, 960);
+        assert_eq!(Colour(image.ground), Role::Page.fill(theme), "{theme:?}");
+    }
+}
+
+/// A box that is too small for its text is found.
+#[test]
+#[ignore = "needs chromium"]
+fn the_measuring_finds_what_is_wrong() {
+    let svg = graph::svg(&example("eks-queues"));
+    let wider = svg.replacen("font-size=\"24\"", "font-size=\"240\"", 1);
+    let faint = svg.replace(".gpuc-soft{fill:#4d5968}", ".gpuc-soft{fill:#c0c8d0}");
+    assert!(wider != svg && faint != svg);
+    for (broken, why) in [(wider, "leaves its box"), (faint, "has a contrast of")] {
+        let measured = measured(&page(&[broken]), 1280, false);
+        assert!(
+            measured.wrong.iter().any(|it| it.contains(why)),
+            "{why}: {:?}",
+            measured.wrong
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! Mermaid's own parser reads every flowchart.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use gpuc::graph::{self, MERMAID_MOST};
+
+use super::{huge, pictures};
+use crate::needs;
+use crate::support::repository;
+
+/// A folder with `node_modules` of mermaid and jsdom.
+const MERMAID: &str = "GPUC_MERMAID";
+
+#[test]
+#[ignore = "needs node, and mermaid and jsdom in the folder GPUC_MERMAID"]
+fn every_chart_is_read() {
+    let mut charts: Vec<_> = pictures()
+        .iter()
+        .map(|(name, views)| (name.clone(), graph::mermaid(views, MERMAID_MOST)))
+        .collect();
+    charts.push(("small".to_owned(), graph::mermaid(&[huge(3000)], 700)));
+    let wrong = "flowchart LR\n  a[\"one\" two\"]\n".to_owned();
+    charts.push(("a mistake that must be found".to_owned(), wrong));
+    let texts: Vec<_> = charts.iter().map(|(_, chart)| chart).collect();
+    let answers = parse(&serde_json::to_vec(&texts).unwrap());
+    assert_eq!(answers.len(), charts.len());
+    assert!(answers.last().unwrap().is_some(), "nothing is found wrong");
+    for ((name, chart), answer) in charts.iter().zip(&answers).take(charts.len() - 1) {
+        assert_eq!(answer, &None, "{name}:\n{chart}");
+    }
+}
+
+fn parse(input: &[u8]) -> Vec<Option<String>> {
+    let folder = needs::path(MERMAID);
+    let mut child = Command::new("node")
+        .arg(repository().join("tests/compiler/graphs/parse.mjs"))
+        .env(MERMAID, folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // The program reads everything before it answers.
+    stdin.write_all(input).unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    serde_json::from_slice(&output.stdout).unwrap()
+}
