@@ -139,7 +139,7 @@ nodePools:
             "0104 10:31: `nodePools[0].sharing.mig.strategy` cannot be `mixd`; help: did you mean `mixed`? The values are `single` and `mixed`",
             "0105 11:15: `nodePools[0].capacity` is `spot` without its settings; help: write `spot:` with its settings below, `{spot: {}}` if there are none",
             "0106 12:5: `nodePools[0].gpu` lacks the key `perNode`; help: add `perNode:`",
-            "0103 13:5: `nodePools[1]` has no key `nodez`; help: did you mean `nodes`? The keys here are `name`, `machine`, `gpu`, `nodes`, `zones`, `subnets`, `hosts`, `capacity`, `network`, `os`, `diskGiB`, `localDisks`, `maxPods`, `sharing`, `overcommit`, `labels`, `taints`, `dedicatedTo`, `tags`, `upgrade`, `autoRepair`, `existing` and `stack`",
+            "0103 13:5: `nodePools[1]` has no key `nodez`; help: did you mean `nodes`? The keys here are `name`, `machine`, `gpu`, `nodes`, `zones`, `subnets`, `hosts`, `capacity`, `network`, `os`, `diskGiB`, `localDisks`, `maxPods`, `allocatable`, `sharing`, `overcommit`, `labels`, `taints`, `dedicatedTo`, `tags`, `upgrade`, `autoRepair`, `existing` and `stack`",
             "0106 13:5: `nodePools[1]` lacks the key `name`; help: add `name:`",
             "0102 14:14: `nodePools[1].diskGiB` needs a whole number from 0 to 4294967295, not `4294967296`; help: write a whole number from 0 to 4294967295",
             "0106 15:5: `nodePools[1].gpu` lacks the key `model`; help: add `model:`",

@@ -114,6 +114,8 @@ const ROWS: &[Row] = &[
     (GKE, "network: projects/host/global/networks/shared", "network: projects/host/global/networks/other", Replaced, "network"),
     (GKE, "subnetworks/nodes", "subnetworks/others", Replaced, "subnetwork"),
     (GKE, "privateNodes: true", "privateNodes: false", Replaced, "private nodes"),
+    (GKE, "{network: gpu-0, subnetwork: gpu-0}", "{network: gpu-9, subnetwork: gpu-9}", Replaced, "networks of the interfaces for GPUs"),
+    (GKE, "      gpudirect:\n        interfaces:\n          - {network: gpu-0, subnetwork: gpu-0}\n          - {network: gpu-1, subnetwork: gpu-1}\n          - {network: gpu-2, subnetwork: gpu-2}\n          - {network: gpu-3, subnetwork: gpu-3}\n", "", Replaced, "Dataplane V2"),
     (GKE, "releaseChannel: rapid", "releaseChannel: regular", Nothing, "release channel"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 6}", CapacityGained, "pool shares"),
     (GKE_SMALL, "replicas: 4", "replicas: 2", PluginRestarted, "sharing"),

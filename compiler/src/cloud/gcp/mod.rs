@@ -171,7 +171,10 @@ impl Cloud for Gke {
         let installer = driver_installer::is_on(pool);
         let installer =
             installer.then(|| Daemon::new("nvidia-driver-installer", driver_installer::ASKS));
-        installer.into_iter().collect()
+        installer
+            .into_iter()
+            .chain(gpudirect::daemons(pool))
+            .collect()
     }
 
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {

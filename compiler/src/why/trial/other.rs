@@ -100,6 +100,12 @@ fn known(leaf: &Leaf, text: &str, cluster: Option<&Cluster>) -> Vec<String> {
                 let machines = cloud.machines().into_iter();
                 words.extend(machines.map(|machine| machine.name.to_owned()));
             }
+            // Machines without GPUs are in no list. Their sizes double.
+            words.extend(doubled(text));
+            words.extend(
+                text.strip_suffix(".xlarge")
+                    .map(|family| format!("{family}.2xlarge")),
+            );
         }
         "model" => words.extend(MODELS.iter().map(|model| model.key.to_owned())),
         "region" | "location" => {
@@ -109,8 +115,27 @@ fn known(leaf: &Leaf, text: &str, cluster: Option<&Cluster>) -> Vec<String> {
         _ => {}
     }
     words.sort_by_key(|word| strsim::damerau_levenshtein(word, text));
-    words.truncate(6);
+    words.truncate(8);
     words
+}
+
+/// A text with one of its numbers doubled, each in turn.
+fn doubled(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut start = 0;
+    while let Some(at) = text[start..].find(|c: char| c.is_ascii_digit()) {
+        let begin = start + at;
+        let rest = &text[begin..];
+        let length = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        if let Ok(number) = rest[..length].parse::<u32>() {
+            let twice = u64::from(number) * 2;
+            all.push(format!("{}{twice}{}", &text[..begin], &rest[length..]));
+        }
+        start = begin + length;
+    }
+    all
 }
 
 /// Texts of the same shape: the last number or letter one further.
@@ -300,6 +325,15 @@ fn plain(scalar: &Scalar) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_double_one_at_a_time() {
+        assert_eq!(
+            doubled("Standard_D4s_v5"),
+            ["Standard_D8s_v5", "Standard_D4s_v10"]
+        );
+        assert!(doubled("none").is_empty());
+    }
 
     #[test]
     fn near_texts_keep_their_shape() {

@@ -34,6 +34,8 @@ pub(super) struct Protocol {
     pub(super) interfaces: usize,
     /// What its files are called: `tcpxo`.
     word: &'static str,
+    /// What installs the plugin is called so.
+    installer: &'static str,
     /// Installs NCCL's plugin on a node.
     plugin: &'static str,
     /// Whether the node has devices that pods open themselves.
@@ -72,6 +74,7 @@ const LIBRARIES: &str = "/usr/local/nvidia/lib64";
 static TCPXO: Protocol = Protocol {
     interfaces: 8,
     word: "tcpxo",
+    installer: "nccl-tcpxo-installer",
     plugin: "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.15",
     has_apertures: true,
     daemon: Daemon {
@@ -136,6 +139,7 @@ static TCPXO: Protocol = Protocol {
 static TCPX: Protocol = Protocol {
     interfaces: 4,
     word: "tcpx",
+    installer: "nccl-tcpx-installer",
     plugin: "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpx/nccl-plugin-gpudirecttcpx-dev:v3.1.12",
     has_apertures: false,
     daemon: Daemon {
@@ -227,6 +231,13 @@ pub(super) fn pools(
         let written = pool.written.network.gpudirect.as_ref()?;
         Some((pool, written, protocol(pool).ok()?))
     })
+}
+
+/// What the `DaemonSets` of a pool take of a node.
+pub(super) fn daemons(pool: &Pool) -> Vec<crate::model::Daemon> {
+    let written = pool.written.network.gpudirect.as_ref();
+    let protocol = written.and_then(|_| protocol(pool).ok());
+    protocol.map(node::daemons).into_iter().flatten().collect()
 }
 
 /// What a cluster of others must have before its pools get interfaces: only its owner switches it on.

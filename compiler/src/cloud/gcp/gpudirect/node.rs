@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{COMPONENT, Protocol};
 use crate::lower::{early_tolerations, inputs};
-use crate::model::{POOL_LABEL, Pool};
+use crate::model::{Daemon, POOL_LABEL, Pool};
 use crate::node::Origin;
 use crate::plan::Object;
 
@@ -25,6 +25,8 @@ const PAUSE: &str =
 /// Source: container-engine-accelerators@09c9c53c `nri_device_injector/nri-device-injector.yaml`.
 const INJECTOR: &str = "gcr.io/gke-release/nri-device-injector@sha256:\
                         6e79483d52abdc28454bf186320b10a56b0f117a10e8d65d5c74dbb821a76970";
+
+const INJECTOR_NAME: &str = "gpudirect-device-injector";
 
 /// Has a shell and `nsenter`, by which the node's own programs are started.
 const SHELL: &str = "docker.io/library/ubuntu:24.04";
@@ -73,10 +75,7 @@ pub(super) fn daemon_sets(
         }],
         "volumes": [folder("dev", "/dev"), folder("nri", "/var/run/nri")],
     });
-    let named = [
-        (format!("nccl-{}-installer", protocol.word), plugin),
-        ("gpudirect-device-injector".to_owned(), injector),
-    ];
+    let named = [(protocol.installer, plugin), (INJECTOR_NAME, injector)];
     named.map(|(name, spec)| {
         let spans = inputs::placement(pool).into_iter().chain([written.span]);
         let origin = Origin::fact(
@@ -84,7 +83,7 @@ pub(super) fn daemon_sets(
             "NCCL's plugin is on the nodes, and its daemon gets devices there",
             "GoogleCloudPlatform/container-engine-accelerators@10c8d237",
         );
-        Object::new(COMPONENT, &daemon_set(pool, &name, spec), origin)
+        Object::new(COMPONENT, &daemon_set(pool, name, spec), origin)
     })
 }
 
@@ -151,8 +150,20 @@ fn daemon_set(pool: &Pool, name: &str, mut spec: Value) -> Value {
     })
 }
 
+/// What each container but the pause asks for: thousandths of a core, and MiB.
+const ASKS: (u64, u64) = (150, 256);
+
+/// What the `DaemonSets` of a pool take of a node: the installer at its first containers, which are the largest.
+pub(super) fn daemons(protocol: &Protocol) -> [Daemon; 2] {
+    [
+        Daemon::new(protocol.installer, ASKS),
+        Daemon::new(INJECTOR_NAME, ASKS),
+    ]
+}
+
 fn requests() -> Value {
-    json!({"requests": {"cpu": "150m", "memory": "256Mi"}})
+    let (cpu, mib) = ASKS;
+    json!({"requests": {"cpu": format!("{cpu}m"), "memory": format!("{mib}Mi")}})
 }
 
 fn folder(name: &str, path: &str) -> Value {

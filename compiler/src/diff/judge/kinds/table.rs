@@ -328,21 +328,25 @@ pub(super) const KINDS: &[Kind] = &[
     },
 ];
 
-/// The nodes of a cloud as an autoscaler makes them. Each cloud has a kind of its own for it, in a group of its own.
-const NODE_CLASS: Kind = Kind {
-    rows: &[Row::Is(
-        "spec",
-        NodesRecreated,
-        "nodes that differ from it are drained and replaced one by one",
-    )],
-    ..kind("", "NodeClass", Nothing)
-};
+/// Kinds of which each cloud has one of its own, in a group of its own: by how their names end.
+const OF_CLOUDS: &[Kind] = &[
+    Kind {
+        rows: &[Row::Is(
+            "spec",
+            NodesRecreated,
+            "nodes that differ from it are drained and replaced one by one",
+        )],
+        ..kind("", "NodeClass", Nothing)
+    },
+    kind("", "Network", AccessChanged),
+    kind("", "NetworkParamSet", AccessChanged),
+];
 
 /// What is known of a kind.
 pub(super) fn find(group: &str, name: &str) -> Option<&'static Kind> {
     let mut kinds = KINDS.iter();
     let known = kinds.find(|kind| kind.group == group && kind.name == name);
-    known.or_else(|| name.ends_with("NodeClass").then_some(&NODE_CLASS))
+    known.or_else(|| OF_CLOUDS.iter().find(|kind| name.ends_with(kind.name)))
 }
 
 #[cfg(test)]
