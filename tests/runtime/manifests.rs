@@ -359,7 +359,7 @@ fn name(object: &Value) -> String {
 /// The folder of what Karpenter is told of the nodes that it makes.
 pub(crate) const KARPENTER: &str = "karpenter-node-pools";
 
-/// The field of a NodePool with the taints that somebody takes off.
+/// The field of a `NodePool` with the taints that somebody takes off.
 pub(crate) const STARTUP: &str = "startupTaints";
 
 /// What is made of a cluster.
@@ -385,9 +385,10 @@ impl Compiled {
         let mut karpenters = self.node_pools().filter(|it| name(it) == pool);
         by_cloud
             || karpenters.any(|it| {
-                it["spec"]["template"]["spec"][STARTUP]
-                    .to_string()
-                    .contains(STARTUP_TAINT)
+                let taints = &it["spec"]["template"]["spec"][STARTUP];
+                let taints = taints.as_sequence().into_iter().flatten();
+                let mut keys = taints.map(|taint| taint["key"].as_str());
+                keys.any(|key| key == Some(STARTUP_TAINT))
             })
     }
 

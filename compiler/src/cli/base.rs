@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Levels, Report};
 use gpuc::diff::Committed;
-use gpuc::load::{self, Loaded, ReadError, World};
+use gpuc::load::{self, ReadError, World};
 use gpuc::lock::{LOCK_FILE, Lock};
 use gpuc::resolve::Choices;
 use gpuc::source::Sources;
@@ -211,9 +211,9 @@ impl Base {
             sources.add(&self.shown(source.path()), source.text());
         }
         report.renumber(first);
-        loaded
-            .iter_mut()
-            .for_each(|document: &mut Loaded| document.renumber(first));
+        for document in &mut loaded {
+            document.renumber(first);
+        }
         let choices = |name: &str| self.choices(out, name);
         let options = Options {
             levels: Levels::default(),

@@ -46,10 +46,10 @@ impl Delta {
 
 /// Every difference, by part and field.
 pub(super) fn deltas(before: &Parts, after: &Parts) -> Vec<Delta> {
-    let keys: BTreeSet<&Key> = before.parts.keys().chain(after.parts.keys()).collect();
+    let keys: BTreeSet<&Key> = before.all.keys().chain(after.all.keys()).collect();
     let mut found = Vec::new();
     for key in keys {
-        match (before.parts.get(key), after.parts.get(key)) {
+        match (before.all.get(key), after.all.get(key)) {
             (Some(old), Some(new)) => fields(key, old, new, &mut found),
             (None, Some(new)) => found.push(whole(key, new, None, Some(Json::Bool(true)))),
             (Some(old), None) => found.push(whole(key, old, Some(Json::Bool(true)), None)),

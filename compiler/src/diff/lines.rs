@@ -76,7 +76,7 @@ fn groups<'a>(
         .iter()
         .filter(|delta| !matches!(delta.key, Key::File(_)))
         .flat_map(|delta| {
-            let parts = [&setting.before.parts, &setting.after.parts];
+            let parts = [&setting.before.all, &setting.after.all];
             let parts = parts.into_iter().filter_map(|parts| parts.get(&delta.key));
             parts.flat_map(|part| &part.files)
         })
@@ -170,7 +170,7 @@ fn line(setting: &Setting<'_>, alike: &[Group<'_>], shown: &[Cause]) -> Change {
     let verdict = &first.differences[0].verdict;
     let mut files = BTreeSet::new();
     for group in alike {
-        for parts in [&setting.before.parts, &setting.after.parts] {
+        for parts in [&setting.before.all, &setting.after.all] {
             files.extend(
                 parts
                     .get(group.key)

@@ -61,7 +61,7 @@ pub(super) struct Part {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
     /// The parts.
-    pub parts: BTreeMap<Key, Part>,
+    pub(super) all: BTreeMap<Key, Part>,
     /// The pools in words and numbers.
     pub summary: Summary,
     /// How many cards of each model there are, at the fewest and at the most nodes.
@@ -137,7 +137,7 @@ impl Parts {
                 value,
                 inputs: Vec::new(),
             };
-            let part = self.parts.entry(Key::File(path.clone())).or_default();
+            let part = self.all.entry(Key::File(path.clone())).or_default();
             part.files.insert(path.clone());
             part.leaves.insert(TEXT.to_owned(), leaf(json!(digest)));
             part.leaves
@@ -147,10 +147,7 @@ impl Parts {
         all.from = None;
         let digest = lock::digest(all.to_json().as_bytes());
         let pinned = serde_json::to_value(&lock.pins).unwrap_or_default();
-        let part = self
-            .parts
-            .entry(Key::File(LOCK_FILE.to_owned()))
-            .or_default();
+        let part = self.all.entry(Key::File(LOCK_FILE.to_owned())).or_default();
         part.files.insert(LOCK_FILE.to_owned());
         part.leaves = leaves(&Node::from_json(pinned));
         let (value, inputs) = (json!(digest), Vec::new());
@@ -160,7 +157,7 @@ impl Parts {
     fn pools(&mut self, cluster: &Cluster, plan: &Plan) {
         for (pool, summary) in cluster.pools.iter().zip(&plan.summary.pools) {
             let part = self
-                .parts
+                .all
                 .entry(Key::Pool(pool.name.value.clone()))
                 .or_default();
             part.pools.insert(pool.name.value.clone());
@@ -179,7 +176,7 @@ impl Parts {
     fn resources(&mut self, cluster: &Cluster, plan: &Plan) {
         for resource in &plan.provisioning.resources {
             let (key, prefix) = home(cluster, resource);
-            let part = self.parts.entry(key).or_default();
+            let part = self.all.entry(key).or_default();
             let script = format!("cloud/{}.sh", resource.script);
             part.files.insert(script);
             part.component.clone_from(&resource.script);
@@ -203,7 +200,7 @@ impl Parts {
     fn releases(&mut self, plan: &Plan) {
         for release in &plan.releases {
             let part = self
-                .parts
+                .all
                 .entry(Key::Release(release.name.clone()))
                 .or_default();
             part.chart = Some(release.chart);
@@ -226,7 +223,7 @@ impl Parts {
 
     fn objects(&mut self, plan: &Plan) {
         for (path, object) in emit::objects(plan) {
-            let part = self.parts.entry(Key::object(&object.identity)).or_default();
+            let part = self.all.entry(Key::object(&object.identity)).or_default();
             part.leaves = leaves(&object.node);
             part.component.clone_from(&object.component);
             part.files.insert(path);
@@ -246,10 +243,10 @@ impl Parts {
             } if kind == wanted => Some((namespace.clone(), name.clone())),
             _ => None,
         };
-        let sets = self.parts.iter();
+        let sets = self.all.iter();
         let sets = sets.filter_map(|(key, part)| Some((of(key, "DaemonSet")?, part.pools.clone())));
         let sets: BTreeMap<_, _> = sets.collect();
-        for (key, part) in &mut self.parts {
+        for (key, part) in &mut self.all {
             if let Some(pools) = of(key, "ConfigMap").and_then(|name| sets.get(&name)) {
                 part.pools.clone_from(pools);
             }
@@ -260,10 +257,10 @@ impl Parts {
         for (path, object) in emit::told(plan) {
             let identity = &object.identity;
             let mut fields = leaves(&object.node);
-            let release = released(&fields).filter(|it| self.parts.contains_key(it));
+            let release = released(&fields).filter(|it| self.all.contains_key(it));
             let is_release = release.is_some();
             let key = Key::Sync(identity.kind.clone(), identity.name.clone());
-            let part = self.parts.entry(release.unwrap_or(key)).or_default();
+            let part = self.all.entry(release.unwrap_or(key)).or_default();
             part.files.insert(path);
             if is_release {
                 // Its values are the release's own.

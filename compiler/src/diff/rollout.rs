@@ -118,7 +118,7 @@ fn drain(pool: &str) -> Vec<String> {
 fn removal(setting: &Setting<'_>, before: Option<&Compilation>, pool: &str) -> Vec<String> {
     let key = Key::Pool(pool.to_owned());
     let plan = before.and_then(|before| before.plan.as_ref());
-    let Some(plan) = plan.filter(|_| setting.before.parts.contains_key(&key)) else {
+    let Some(plan) = plan.filter(|_| setting.before.all.contains_key(&key)) else {
         return Vec::new();
     };
     let script = format!("pool-{pool}");
@@ -131,7 +131,7 @@ fn removal(setting: &Setting<'_>, before: Option<&Compilation>, pool: &str) -> V
 /// A command as it is typed; `None` where a part of it is known only to the script.
 fn text(command: &Command) -> Option<String> {
     let word = |word: &Word| match word {
-        Word::Text(text) => Some(shell::quote(text).to_string()),
+        Word::Text(text) => Some(shell::quote(text)),
         _ => None,
     };
     let words: Option<Vec<String>> = command.0.iter().map(word).collect();

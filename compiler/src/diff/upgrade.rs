@@ -128,7 +128,10 @@ fn moved(was: &Lock, is: &Lock) -> Vec<String> {
 fn of_files(files: &Contents<'_>, lock: &Lock) -> Parts {
     let mut parts = Parts::default();
     for (path, (text, _)) in files {
-        if !path.ends_with(".yaml") {
+        if path
+            .rsplit_once('.')
+            .is_none_or(|(_, ending)| ending != "yaml")
+        {
             continue;
         }
         let Some(root) = read(path, text) else {
@@ -138,9 +141,10 @@ fn of_files(files: &Contents<'_>, lock: &Lock) -> Parts {
             continue;
         };
         let is_release = matches!(key, Key::Release(_));
-        let part = parts.parts.entry(key).or_default();
+        let part = parts.all.entry(key).or_default();
         part.files.insert((*path).to_owned());
-        part.component = path.split('/').nth(1).unwrap_or_default().to_owned();
+        let folder = path.split('/').nth(1).unwrap_or_default();
+        folder.clone_into(&mut part.component);
         if is_release {
             let values = leaves(&root).into_iter();
             part.leaves
@@ -150,10 +154,7 @@ fn of_files(files: &Contents<'_>, lock: &Lock) -> Parts {
         }
     }
     for (release, pin) in &lock.pins.charts {
-        let part = parts
-            .parts
-            .entry(Key::Release(release.clone()))
-            .or_default();
+        let part = parts.all.entry(Key::Release(release.clone())).or_default();
         part.chart = crate::chart::of(&pin.chart);
         let version = super::leaves::Leaf {
             value: Json::from(pin.version.clone()),

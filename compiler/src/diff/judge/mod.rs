@@ -60,8 +60,8 @@ pub(crate) struct Setting<'a> {
 impl Setting<'_> {
     /// The part, as it is or else as it was.
     pub(super) fn part(&self, key: &Key) -> Option<&Part> {
-        let before = self.before.parts.get(key);
-        self.after.parts.get(key).or(before)
+        let before = self.before.all.get(key);
+        self.after.all.get(key).or(before)
     }
 }
 
@@ -98,7 +98,12 @@ fn file(path: &str) -> &'static str {
         "verify.sh" => "what it looks for in the cluster",
         "teardown.sh" => "what it deletes, when somebody runs it",
         "install.sh" => "what it installs, when somebody runs it",
-        _ if name.ends_with(".sh") => "how it does what it does, when somebody runs it",
+        _ if name
+            .rsplit_once('.')
+            .is_some_and(|(_, ending)| ending == "sh") =>
+        {
+            "how it does what it does, when somebody runs it"
+        }
         _ => "text that no field says more of: read it",
     }
 }
@@ -127,8 +132,8 @@ fn resource(setting: &Setting<'_>, kind: &str, delta: &Delta) -> Verdict {
 /// What the cloud's table says of a field.
 fn field(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
     let path = delta.path.as_deref()?;
-    let before = setting.before.parts.get(&delta.key)?;
-    let after = setting.after.parts.get(&delta.key)?;
+    let before = setting.before.all.get(&delta.key)?;
+    let after = setting.after.all.get(&delta.key)?;
     let field = after.fields.get(path).or(before.fields.get(path))?;
     Some(match field.change {
         Change::Replaces { reason } => Verdict::fact(Impact::Replaced, reason, field.source),

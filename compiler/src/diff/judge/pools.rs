@@ -10,8 +10,8 @@ use crate::plan::PoolSummary;
 
 pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict {
     let pool = |parts: &'_ super::Parts| {
-        let pools = parts.summary.pools.iter();
-        pools.cloned().find(|pool| pool.name == name)
+        let mut pools = parts.summary.pools.iter();
+        pools.find(|pool| pool.name == name).cloned()
     };
     let (before, after) = (pool(setting.before), pool(setting.after));
     match delta.fate() {
@@ -61,13 +61,13 @@ fn successor(setting: &Setting<'_>, name: &str) -> Option<String> {
         facts.map(value)
     };
     let key = Key::Pool(name.to_owned());
-    let gone = like(setting.before.parts.get(&key)?);
+    let gone = like(setting.before.all.get(&key)?);
     let new = setting
         .after
-        .parts
+        .all
         .iter()
         .filter_map(|(key, part)| match key {
-            Key::Pool(new) if !setting.before.parts.contains_key(key) => Some((new, part)),
+            Key::Pool(new) if !setting.before.all.contains_key(key) => Some((new, part)),
             _ => None,
         });
     let mut alike = new

@@ -63,8 +63,8 @@ fn subject(change: &Change) -> String {
 }
 
 fn plural(kind: &str) -> String {
-    if kind.ends_with('y') {
-        return format!("{}ies", &kind[..kind.len() - 1]);
+    if let Some(stem) = kind.strip_suffix('y') {
+        return format!("{stem}ies");
     }
     let es = ["s", "x", "ch"].iter().any(|end| kind.ends_with(end));
     format!("{kind}{}", if es { "es" } else { "s" })

@@ -75,7 +75,7 @@ fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
             one(text, change, all);
         }
     }
-    let lines: usize = diff.files.iter().map(|file| lines_of(file)).sum();
+    let lines: usize = diff.files.iter().map(lines_of).sum();
     let files = count(diff.files.len(), "file");
     put(
         text,

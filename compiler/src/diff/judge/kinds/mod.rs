@@ -60,7 +60,7 @@ fn is_in_new_namespace(setting: &Setting<'_>, key: &Key) -> bool {
         namespace: None,
         name: namespace.clone(),
     };
-    setting.after.parts.contains_key(&namespace) && !setting.before.parts.contains_key(&namespace)
+    setting.after.all.contains_key(&namespace) && !setting.before.all.contains_key(&namespace)
 }
 
 /// Objects whose use says more than their kind.
@@ -117,17 +117,17 @@ fn stayed(kind: &Kind, part: Option<&Part>, delta: &Delta) -> Verdict {
         );
     }
     match row {
-        Some(Row::Is(_, impact, words)) if words.is_empty() => Verdict::plain(*impact),
+        Some(Row::Is(_, impact, "")) => Verdict::plain(*impact),
         Some(Row::Is(_, impact, words)) => Verdict::because(*impact, *words),
         Some(Row::Restarts(_)) => {
             let (impact, words) = restart(part);
             Verdict::because(impact, words)
         }
-        Some(Row::Pods(_)) => match less(&delta.from, &delta.to) {
-            true => Verdict::because(WorkloadRestarted, "pods are taken away"),
-            false => Verdict::because(Added, "pods are added"),
-        },
-        Some(Row::Quota(_)) => Verdict::plain(if less(&delta.from, &delta.to) {
+        Some(Row::Pods(_)) if is_less(delta) => {
+            Verdict::because(WorkloadRestarted, "pods are taken away")
+        }
+        Some(Row::Pods(_)) => Verdict::because(Added, "pods are added"),
+        Some(Row::Quota(_)) => Verdict::plain(if is_less(delta) {
             QuotaCut
         } else {
             QuotaRaised
@@ -162,7 +162,7 @@ fn restart(part: Option<&Part>) -> (Impact, &'static str) {
 }
 
 /// Whether a quantity is smaller than before, or was none and is one.
-fn less(from: &Option<Json>, to: &Option<Json>) -> bool {
+fn is_less(delta: &Delta) -> bool {
     let number = |value: &Option<Json>| {
         let text = match value {
             Some(Json::Number(number)) => number.to_string(),
@@ -171,10 +171,10 @@ fn less(from: &Option<Json>, to: &Option<Json>) -> bool {
         };
         Quantity(text).thousandths()
     };
-    match (number(from), number(to)) {
+    match (number(&delta.from), number(&delta.to)) {
         (Some(from), Some(to)) => to < from,
         // No limit before, one now.
-        (None, Some(_)) => from.is_none(),
+        (None, Some(_)) => delta.from.is_none(),
         _ => false,
     }
 }
