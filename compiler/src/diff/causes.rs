@@ -1,8 +1,8 @@
 //! Which edits of the input made which differences: found by trying.
 //!
 //! Compiling is pure and takes milliseconds, so nobody has to guess: the input as it was is compiled with one edit
-//! alone, and what differs then is what this edit does. Where that is no valid input, because two edits need each other,
-//! all edits but one are tried, and what is as before then is what this one does.
+//! alone, and what differs then is what this edit does. Where that is no valid input, because two edits need each
+//! other, all edits but one are tried, and what is as before then is what this one does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
