@@ -55,7 +55,7 @@ fn collect(node: &Node, path: String, above: &[Span], found: &mut BTreeMap<Strin
         }
         _ => {
             if let Some(document) = node.text().and_then(document) {
-                return collect(&document, format!("{path} »"), inputs, found);
+                return collect(&document, format!("{path}{INSIDE}"), inputs, found);
             }
             let leaf = Leaf {
                 value: serde_json::to_value(node).expect("a tree has only what JSON has"),
@@ -88,6 +88,9 @@ fn is_mapping(node: &Node) -> bool {
     matches!(node.value, Value::Mapping(_))
 }
 
+/// Stands between a text and what is in the document that it holds.
+const INSIDE: &str = " » ";
+
 /// The path of a key below another. A key with dots or brackets in it stands in quotes.
 pub(super) fn below(path: &str, key: &str) -> String {
     let key = if key.is_empty() || key.contains(['.', '[', ']', '"', '#']) {
@@ -95,8 +98,8 @@ pub(super) fn below(path: &str, key: &str) -> String {
     } else {
         key.to_owned()
     };
-    if path.is_empty() {
-        key
+    if path.is_empty() || path.ends_with(INSIDE) {
+        format!("{path}{key}")
     } else {
         format!("{path}.{key}")
     }

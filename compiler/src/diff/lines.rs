@@ -168,6 +168,7 @@ fn merged<'a>(groups: Vec<Group<'a>>) -> Vec<Vec<Group<'a>>> {
 fn line(setting: &Setting<'_>, alike: &[Group<'_>], shown: &[Cause]) -> Change {
     let first = &alike[0];
     let verdict = &first.differences[0].verdict;
+    let is_same = (alike.iter()).all(|it| it.differences[0].verdict.because == verdict.because);
     let mut files = BTreeSet::new();
     for group in alike {
         for parts in [&setting.before.all, &setting.after.all] {
@@ -190,7 +191,7 @@ fn line(setting: &Setting<'_>, alike: &[Group<'_>], shown: &[Cause]) -> Change {
             Fate::Went => ClusterFate::Removed,
             Fate::Stayed => ClusterFate::Kept,
         },
-        because: verdict.because.clone(),
+        because: verdict.because.clone().filter(|_| is_same),
         source: verdict.source.map(str::to_owned),
         nodes: nodes(setting, alike),
         fields: fields(alike),

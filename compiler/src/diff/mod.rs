@@ -30,6 +30,7 @@ pub use upgrade::Committed;
 use std::collections::BTreeSet;
 
 use crate::compile::{Compilation, Options};
+use crate::graph::mermaid_of;
 use crate::plan::Delivery;
 use crate::source::Sources;
 use judge::Setting;
@@ -120,7 +121,24 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         upgrades: upgraded.changes,
         upgraded: upgraded.because,
         rollout,
+        picture: picture(pair.after, &all),
     })
+}
+
+/// The most characters of a picture.
+const LARGEST_PICTURE: usize = 8_000;
+
+/// The cluster as it will be, where its pools or what teams may use of them changes.
+fn picture(after: Option<&Compilation>, changes: &[Change]) -> Option<String> {
+    let shows = |change: &Change| {
+        change.kind == "pool" || matches!(change.impact, Impact::QuotaCut | Impact::QuotaRaised)
+    };
+    if !changes.iter().any(shows) {
+        return None;
+    }
+    let after = after?;
+    let (cluster, plan) = (after.cluster.as_ref()?, after.plan.as_ref()?);
+    Some(mermaid_of(cluster, &plan.summary, LARGEST_PICTURE))
 }
 
 /// Whether what leaves the tree leaves the cluster.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::leaves::{Leaf, below, leaves};
+use super::leaves::{Leaf, leaves};
 use crate::chart::Chart;
 use crate::compile::Compilation;
 use crate::emit;
@@ -166,7 +166,7 @@ impl Parts {
                 part.leaves.insert(fact.to_owned(), Leaf { value, inputs });
             }
             for offer in &summary.resources {
-                let path = below(OFFERS, &offer.name);
+                let path = format!("{OFFERS}{}", offer.name);
                 let (value, inputs) = (json!(offer.per_node), vec![pool.name.span]);
                 part.leaves.insert(path, Leaf { value, inputs });
             }
@@ -338,7 +338,7 @@ pub(super) const DRIVER: &str = "driver";
 /// Who advertises GPUs.
 pub(super) const PLUGIN: &str = "plugin";
 /// The resources on a node.
-pub(super) const OFFERS: &str = "resources of a node";
+pub(super) const OFFERS: &str = "on a node: ";
 /// What keeps pods away.
 pub(super) const TAINTS: &str = "taints that keep pods away";
 /// The machine.

@@ -40,6 +40,9 @@ pub struct Diff {
     pub gpus: Vec<Cards>,
     /// The generated files that differ, with their lines.
     pub files: Vec<FileChange>,
+    /// Pools, how they are shared and for whom, as a flowchart of Mermaid, where that changes. Only for comments.
+    #[serde(skip)]
+    pub picture: Option<String>,
     /// What to do in which order, where one run of the scripts and one sync are not enough.
     pub rollout: Vec<Step>,
 }

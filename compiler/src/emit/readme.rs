@@ -8,7 +8,7 @@ use minijinja::{Environment, context};
 
 use super::header::Header;
 use super::{manifest, name, script};
-use crate::plan::{Contents, Credentials, Delivery, Plan, PoolSummary, Step, What};
+use crate::plan::{Change, Contents, Credentials, Delivery, Plan, PoolSummary, Step, What};
 use crate::shell::{is_unseen, quote};
 use crate::yaml::to_yaml;
 
@@ -62,6 +62,7 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
             option("--context")
         },
         install => script::has_install(plan),
+        fixed => Serde(fixed(plan)),
         removal => Serde(removal(plan, &option)),
         releases => !plan.releases.is_empty(),
         mirror => mirror(plan),
@@ -99,6 +100,39 @@ fn claims(pools: &[PoolSummary]) -> Vec<(&str, Vec<String>)> {
     };
     with.map(|pool| (pool.name.as_str(), example(pool)))
         .collect()
+}
+
+/// What of a kind of resource does not change in place.
+#[derive(serde::Serialize)]
+struct Fixed {
+    of: &'static str,
+    replaced: String,
+    rolled: String,
+}
+
+/// The kinds of resources that the scripts make of which something does not change in place, each once.
+fn fixed(plan: &Plan) -> Vec<Fixed> {
+    let mut rows: Vec<Fixed> = Vec::new();
+    for resource in &plan.provisioning.resources {
+        let kind = resource.kind;
+        if rows.iter().any(|row| row.of == kind.name) {
+            continue;
+        }
+        let names = |test: fn(&Change) -> bool| {
+            let fields = kind.fields.iter().filter(|field| test(&field.change));
+            let names: Vec<&str> = fields.map(|field| field.name).collect();
+            names.join(", ")
+        };
+        let row = Fixed {
+            of: kind.name,
+            replaced: names(|change| matches!(change, Change::Replaces { .. })),
+            rolled: names(|change| matches!(change, Change::Rolls { .. })),
+        };
+        if !row.replaced.is_empty() || !row.rolled.is_empty() {
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// The registry that charts are pulled from in place of those of the people who publish them.

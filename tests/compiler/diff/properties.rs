@@ -166,6 +166,7 @@ fn a_comment_is_never_too_long() {
         let length = comment.chars().count();
         assert!(length <= LONGEST, "{length} characters for {pools} pools");
         assert!(comment.contains("capacity-gained"));
+        assert!(comment.contains("```mermaid\nflowchart"), "{comment}");
     }
 }
 

@@ -118,8 +118,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "diff",
         &[
-            "chart", "compile", "diag", "emit", "lock", "model", "node", "plan", "shell", "source",
-            "tree", "yaml",
+            "chart", "compile", "diag", "emit", "graph", "lock", "model", "node", "plan", "shell",
+            "source", "tree", "yaml",
         ],
     ),
     ("expand", &["model", "node", "yaml"]),

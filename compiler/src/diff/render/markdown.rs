@@ -69,6 +69,7 @@ fn cluster(diff: &Diff, room: usize) -> String {
         table(&mut text, &upgrades, room);
     }
     rollout(&mut text, diff, room);
+    picture(&mut text, diff, room);
     details(&mut text, &[changes, upgrades].concat(), room);
     text
 }
@@ -193,6 +194,21 @@ fn rollout(text: &mut String, diff: &Diff, room: usize) {
         text.push_str(&steps);
     } else {
         text.push_str("\nThis takes steps in an order: `gpuc diff --plan` prints them.\n");
+    }
+}
+
+/// The cluster as it will be, drawn; nothing where there is no room.
+fn picture(text: &mut String, diff: &Diff, room: usize) {
+    let Some(drawn) = &diff.picture else {
+        return;
+    };
+    let name = cell(&diff.cluster);
+    let drawn = format!(
+        "\n<details><summary>{name} as it will be</summary>\n\n```mermaid\n{}\n```\n\n</details>\n",
+        drawn.trim_end()
+    );
+    if text.chars().count() + drawn.chars().count() < room * 4 / 5 {
+        text.push_str(&drawn);
     }
 }
 
