@@ -7,7 +7,7 @@ use gpuc::graph::{self, View};
 
 use super::args::{Cli, GraphArgs, GraphFormat};
 use super::findings::{self, Accompany};
-use super::{Exit, inputs, output};
+use super::{Exit, Usage, inputs, output};
 
 /// Draws every cluster; findings go to standard error. Clusters with errors cannot be drawn.
 pub(crate) fn run(cli: &Cli, args: &GraphArgs) -> Result<Exit> {
@@ -22,10 +22,11 @@ pub(crate) fn run(cli: &Cli, args: &GraphArgs) -> Result<Exit> {
         Some(View::of(cluster, summary, &plan.steps))
     });
     let views: Vec<_> = views.collect();
-    let text = match args
-        .format
-        .unwrap_or_else(|| by_ending(args.output.as_deref()))
-    {
+    let format = match args.format {
+        Some(format) => format,
+        None => by_ending(args.output.as_deref())?,
+    };
+    let text = match format {
         GraphFormat::Mermaid => graph::mermaid(&views, graph::MERMAID_MOST),
         GraphFormat::Svg => graph::svg(&views),
         GraphFormat::Html => graph::html(&views),
@@ -44,12 +45,16 @@ pub(crate) fn run(cli: &Cli, args: &GraphArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The format that a file's ending stands for.
-fn by_ending(file: Option<&Path>) -> GraphFormat {
+/// The format that a file's ending stands for. Flowcharts stand in files of their own and in pages.
+fn by_ending(file: Option<&Path>) -> Result<GraphFormat> {
     let ending = file.and_then(Path::extension).and_then(|it| it.to_str());
     match ending {
-        Some("svg") => GraphFormat::Svg,
-        Some("html" | "htm") => GraphFormat::Html,
-        _ => GraphFormat::Mermaid,
+        Some("svg") => Ok(GraphFormat::Svg),
+        Some("html" | "htm") => Ok(GraphFormat::Html),
+        None | Some("mmd" | "mermaid" | "md" | "txt") => Ok(GraphFormat::Mermaid),
+        Some(other) => Err(Usage(format!(
+            "gpuc draws no .{other}\nhelp: end the file's name in .svg, .html or .mmd, or write `--format`"
+        ))
+        .into()),
     }
 }

@@ -29,6 +29,9 @@ fn a_picture_is_printed_or_written() {
         .run(&["graph", "--format", "html", "-o", "b.svg"])
         .silent();
     assert_eq!(place.read("b.svg"), html.stdout);
+    let ran = place.run(&["graph", "-o", "a.png"]).ends_with(2);
+    assert!(ran.stderr.contains("gpuc draws no .png"), "{}", ran.stderr);
+    assert!(!place.path("a.png").exists());
 }
 
 #[test]
