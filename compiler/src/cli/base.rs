@@ -14,6 +14,7 @@ use gpuc::resolve::Choices;
 use gpuc::source::Sources;
 use rayon::prelude::*;
 
+use super::Usage;
 use super::git::Revision;
 use super::inputs::{self, Disk, FILE};
 
@@ -87,6 +88,23 @@ impl Base {
         }
     }
 
+    /// The clusters' files that a path leads to there, which leads to none here. The error says that there are none.
+    pub(super) fn gone(&self, path: &Path) -> Result<Vec<String>> {
+        if self.read(path)?.is_some() {
+            return Ok(vec![inputs::shown(path)?]);
+        }
+        let files = self.search(path)?;
+        if files.is_empty() {
+            return Err(Usage(format!(
+                "there is nothing at {} now, and there was nothing in {}",
+                path.display(),
+                self.name()
+            ))
+            .into());
+        }
+        Ok(files)
+    }
+
     /// The clusters' files in a folder, as [`inputs::search`] finds them in a folder of the disk.
     fn search(&self, folder: &Path) -> Result<Vec<String>> {
         match self {
@@ -135,31 +153,17 @@ impl Base {
     }
 
     /// The tree of a cluster as it was committed there, if it was.
-    pub(super) fn committed(
-        &self,
-        folder: &Path,
-        now: Option<&Compilation>,
-    ) -> Result<Option<Committed>> {
+    pub(super) fn committed(&self, folder: &Path) -> Result<Option<Committed>> {
         let Some((lock, lock_text)) = self.lock(folder)? else {
             return Ok(None);
         };
-        let tree = now
-            .and_then(|now| now.output.as_ref())
-            .map(|output| &output.0);
         let mut files = BTreeMap::new();
-        for (path, digest) in &lock.files {
-            // What is as it would be built now need not be read.
-            let known = tree.and_then(|tree| tree.get(path));
-            let known =
-                known.filter(|file| gpuc::lock::digest(file.contents.as_bytes()) == *digest);
-            let text = match known {
-                Some(file) => file.contents.clone(),
-                None => match self.read(&folder.join(path))? {
-                    Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-                    None => continue,
-                },
-            };
-            files.insert(path.clone(), text);
+        for path in lock.files.keys() {
+            // What somebody deleted by hand is not there.
+            if let Some(bytes) = self.read(&folder.join(path))? {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                files.insert(path.clone(), text);
+            }
         }
         Ok(Some(Committed {
             lock,
@@ -199,6 +203,15 @@ impl Base {
             if self.read(Path::new(&file))?.is_some() {
                 there.push(file);
             }
+        }
+        if let (Self::Folder(base), true) = (self, there.is_empty()) {
+            return Err(Usage(format!(
+                "{} has none of the files that are compared\n\
+                 help: name the folder from which the same paths lead to them: {}",
+                base.display(),
+                run.files.join(", ")
+            ))
+            .into());
         }
         let (mut own, mut report) = (Sources::default(), Report::default());
         let paths: Vec<&str> = there.iter().map(String::as_str).collect();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use gpuc::compile::{Compilation, Options};
-use gpuc::diag::Levels;
+use gpuc::diag::{Diagnostic, Levels, Severity};
 use gpuc::diff::render::{Format, render};
 use gpuc::diff::{Diff, Diffs, Impact, Pair, VERSION, diff};
 use gpuc::load::STDIN;
@@ -36,25 +36,41 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         &args.base,
         input.paths.first().map_or(Path::new("."), PathBuf::as_path),
     )?;
-    let gone: Vec<&PathBuf> = input.paths.iter().filter(|path| !path.exists()).collect();
-    let run = inputs::compile_there(&input, &gone, Some(&args.out), Plans::Kept)?;
+    let (mut gone, mut gone_files) = (Vec::new(), Vec::new());
+    for path in &input.paths {
+        if !path.exists() || (path.is_dir() && !inputs::holds_clusters(path)?) {
+            gone_files.extend(base.gone(path)?);
+            gone.push(path);
+        }
+    }
+    let mut run = inputs::compile_there(&input, &gone, Some(&args.out), Plans::Kept)?;
+    run.files.extend(gone_files);
     let found = findings::of(&run);
     if findings::exit(&found) != Exit::Fine {
         findings::show(cli, &input, &run.sources, &found, Accompany::Always)?;
         return Ok(Exit::Invalid);
     }
     let mut sources = run.sources.clone();
-    let before = base.compile(&run, &args.out, &mut sources)?;
-    let of_base: Vec<_> = std::iter::once(&before.report)
-        .chain(before.compilations.iter().map(|one| &one.report))
-        .flat_map(|report| report.diagnostics().iter().cloned())
+    let mut before = base.compile(&run, &args.out, &mut sources)?;
+    let unread = errors(before.report.diagnostics());
+    let unknown: Vec<String> = (before.compilations.iter())
+        .filter(|one| one.plan.is_none())
+        .map(name)
         .collect();
-    if findings::exit(&of_base) != Exit::Fine {
+    let of_clusters = before.compilations.iter();
+    let of_clusters = of_clusters.flat_map(|one| errors(one.report.diagnostics()));
+    let of_base: Vec<_> = unread.into_iter().chain(of_clusters).collect();
+    if !of_base.is_empty() {
         findings::show(cli, &input, &sources, &of_base, Accompany::Always)?;
         output::say(&format!(
-            "error: the base {} cannot be compiled, so there is nothing to compare with",
-            base.name()
+            "error: the base {} has errors, so this is not compared with anything: {}",
+            base.name(),
+            unknown.join(", ")
         ));
+    }
+    before.compilations.retain(|one| one.plan.is_some());
+    run.compilations.retain(|one| !unknown.contains(&name(one)));
+    if !of_base.is_empty() && run.compilations.is_empty() && before.compilations.is_empty() {
         return Ok(Exit::Invalid);
     }
     let compared = Compared {
@@ -73,15 +89,25 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         DiffFormat::Github => Format::Github,
     };
     output::data(&render(&diffs, format))?;
-    let is_too_bad = diffs
-        .worst
-        .zip(fail_on)
-        .is_some_and(|(worst, limit)| worst <= limit);
+    // What is not known may be the worst.
+    let is_unknown = fail_on.is_some() && !of_base.is_empty();
+    let is_too_bad = is_unknown
+        || diffs
+            .worst
+            .zip(fail_on)
+            .is_some_and(|(worst, limit)| worst <= limit);
     Ok(if is_too_bad {
         Exit::Differs
     } else {
         Exit::Fine
     })
+}
+
+fn errors(findings: &[Diagnostic]) -> Vec<Diagnostic> {
+    let errors = findings
+        .iter()
+        .filter(|found| found.severity == Severity::Error);
+    errors.cloned().collect()
 }
 
 fn paths(args: &DiffArgs) -> Vec<PathBuf> {
@@ -145,7 +171,14 @@ impl Compared<'_> {
             Some(one) => build::folder(self.out, one),
             None => self.out.join(name),
         };
-        let committed = self.base.committed(&folder, before)?;
+        let committed = self.base.committed(&folder)?;
+        if committed.is_none() && before.is_some() {
+            output::say(&format!(
+                "note: the base has no tree of {name} in {}, so what moved by itself is not told, nor are machines that \
+                 gpuc picked remembered; `--out` says where trees are",
+                folder.display()
+            ));
+        }
         let choices = |name: &str| self.base.choices(self.out, name);
         let options = Options {
             levels: Levels::default(),

@@ -66,6 +66,13 @@ pub(crate) fn compile_whole(args: &InputArgs, out: Option<&Path>) -> Result<Run>
     compile_found(args, find(&args.paths)?, out, Plans::Kept)
 }
 
+/// Whether there are clusters' files in a folder.
+pub(super) fn holds_clusters(folder: &Path) -> Result<bool> {
+    let mut files = Vec::new();
+    search(folder, &mut files, &mut Vec::new())?;
+    Ok(!files.is_empty())
+}
+
 /// Reads and compiles as [`compile_all`] does; paths that are gone are passed over.
 pub(crate) fn compile_there(
     args: &InputArgs,
@@ -84,11 +91,7 @@ pub(crate) fn compile_there(
     } else {
         find(&there)?
     };
-    let mut run = compile_found(args, found, out, plans)?;
-    for path in gone {
-        run.files.push(shown(path)?);
-    }
-    Ok(run)
+    compile_found(args, found, out, plans)
 }
 
 fn compile_found(args: &InputArgs, found: Found, out: Option<&Path>, plans: Plans) -> Result<Run> {

@@ -62,6 +62,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         before: &before,
         after: &after,
         prunes: pair.after.or(pair.before).is_some_and(prunes),
+        is_stale: false,
     };
     let found = deltas::deltas(&before, &after);
     let (edits, causes) = match (pair.before, pair.after) {
@@ -104,7 +105,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         .after
         .or(pair.before)
         .and_then(|side| side.config.as_ref());
-    let rollout = rollout::rollout(&setting, pair.before, &changes);
+    let rollout = rollout::rollout(&setting, (pair.before, pair.after), &changes);
     Some(Diff {
         cluster: config
             .map(|config| config.metadata.name.value.clone())

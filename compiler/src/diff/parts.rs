@@ -11,7 +11,9 @@ use crate::emit;
 use crate::lock::{self, LOCK_FILE, Lock};
 use crate::model::{Cluster, POOL_LABEL, Pool};
 use crate::node::Node;
-use crate::plan::{FieldKind, Identity, Plan, PoolSummary, Resource, Summary};
+use crate::plan::{
+    Credentials, Delivery, FieldKind, Identity, Plan, PoolSummary, Resource, Summary,
+};
 use crate::source::Span;
 
 /// What a part is, by which it is found again on the other side.
@@ -19,6 +21,8 @@ use crate::source::Span;
 pub(super) enum Key {
     /// Nodes that are alike, with what makes them in the cloud.
     Pool(String),
+    /// Where the cluster is: account, project, region, context.
+    Place,
     /// Something in the cloud that is no pool: its kind and name.
     Resource(&'static str, String),
     /// A Helm release.
@@ -53,6 +57,8 @@ pub(super) struct Part {
     pub chart: Option<&'static Chart>,
     /// The part of the cluster that an object belongs to.
     pub component: String,
+    /// The resources that make it together, such as the hosts of a pool.
+    pub members: BTreeSet<String>,
     /// The pools whose nodes it concerns; every pool with GPUs where that is empty.
     pub pools: BTreeSet<String>,
 }
@@ -64,6 +70,8 @@ pub(super) struct Parts {
     pub(super) all: BTreeMap<Key, Part>,
     /// The pools in words and numbers.
     pub summary: Summary,
+    /// What brings the tree: `Flux`; empty for a script.
+    pub tool: &'static str,
     /// How many cards of each model there are, at the fewest and at the most nodes.
     pub gpus: BTreeMap<String, (u64, u64)>,
 }
@@ -83,6 +91,7 @@ impl Key {
     /// What kind of thing it is, in words.
     pub(super) fn kind(&self) -> &str {
         match self {
+            Self::Place => "cluster",
             Self::Pool(_) => "pool",
             Self::Resource(kind, _) => kind,
             Self::Release(_) => "Helm release",
@@ -94,6 +103,7 @@ impl Key {
     /// What it is called.
     pub(super) fn name(&self) -> String {
         match self {
+            Self::Place => "itself".to_owned(),
             Self::Pool(name)
             | Self::Resource(_, name)
             | Self::Release(name)
@@ -118,8 +128,13 @@ impl Parts {
         let mut parts = Self {
             summary: plan.summary.clone(),
             gpus: gpus(cluster),
+            tool: match &plan.delivery {
+                Delivery::Script => "",
+                Delivery::Gitops { tool, .. } => tool,
+            },
             ..Self::default()
         };
+        parts.place(plan);
         parts.pools(cluster, plan);
         parts.resources(cluster, plan);
         parts.releases(plan);
@@ -154,6 +169,24 @@ impl Parts {
         part.leaves.insert(TEXT.to_owned(), Leaf { value, inputs });
     }
 
+    /// What must hold before a script does anything, and where the cluster is.
+    fn place(&mut self, plan: &Plan) {
+        let checks = plan.provisioning.identity.iter();
+        let checks = checks.map(|check| (check.what.to_owned(), json!(check.want)));
+        let place = ("place".to_owned(), json!(plan.summary.place));
+        let credentials = match &plan.provisioning.credentials {
+            Credentials::Context(context) => Some(("context".to_owned(), json!(context))),
+            Credentials::Fetch(_) => None,
+        };
+        let leaf = |value| Leaf {
+            value,
+            inputs: Vec::new(),
+        };
+        let all = checks.chain([place]).chain(credentials);
+        let part = self.all.entry(Key::Place).or_default();
+        part.leaves = all.map(|(path, value)| (path, leaf(value))).collect();
+    }
+
     fn pools(&mut self, cluster: &Cluster, plan: &Plan) {
         for (pool, summary) in cluster.pools.iter().zip(&plan.summary.pools) {
             let part = self
@@ -180,6 +213,7 @@ impl Parts {
             let script = format!("cloud/{}.sh", resource.script);
             part.files.insert(script);
             part.component.clone_from(&resource.script);
+            part.members.insert(resource.name.clone());
             for field in &resource.fields {
                 let name = format!("{prefix}{}", field.kind.name);
                 let mut node = Node::from_json(field.want.clone());
@@ -353,6 +387,7 @@ fn facts(pool: &Pool, summary: &PoolSummary) -> Vec<(&'static str, Json)> {
     let version = pool.driver_version.as_ref().map(|version| &version.value);
     let nodes = json!({"min": summary.min_nodes, "max": summary.max_nodes});
     let driver = match version {
+        _ if summary.driver.is_empty() => json!(""),
         Some(version) => json!(format!("{}, {version}", summary.driver)),
         None => json!(summary.driver),
     };

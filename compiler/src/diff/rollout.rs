@@ -11,99 +11,271 @@ use crate::model::POOL_LABEL;
 use crate::plan::{Command, Word};
 use crate::shell;
 
-/// The steps; none where a run of the scripts and a sync do it.
+/// The steps; none where a run of the scripts and a sync do it. Commands are run from the cluster's folder in the tree.
 pub(super) fn rollout(
     setting: &Setting<'_>,
-    before: Option<&Compilation>,
+    (before, after): (Option<&Compilation>, Option<&Compilation>),
     changes: &[Change],
 ) -> Vec<Step> {
-    let of = |impacts: &[Impact]| -> Vec<&Change> {
-        let these = changes
-            .iter()
-            .filter(|change| impacts.contains(&change.impact));
-        these.collect()
+    if after.is_none() {
+        return vec![Step {
+            what: "Remove the cluster with the tree that the base has of it, before that leaves the repository: no \
+                   script is left afterwards that could"
+                .to_owned(),
+            commands: vec!["cloud/teardown.sh --dry-run".to_owned(), "cloud/teardown.sh".to_owned()],
+            changes: changes.iter().map(|change| change.id).collect(),
+        }];
+    }
+    let plan = Rollout {
+        setting,
+        before,
+        changes,
     };
-    let pools = |changes: &[&Change], gone: bool| -> BTreeSet<String> {
-        let pools = changes.iter().filter(|change| change.kind == "pool");
-        let these = pools.filter(|change| (change.fate == ClusterFate::Removed) == gone);
-        these.flat_map(|change| change.names.clone()).collect()
+    let mut steps: Vec<Step> = Vec::new();
+    steps.extend(plan.beside());
+    steps.extend(plan.driver_first());
+    steps.extend(plan.in_the_cloud());
+    steps.extend(plan.drained());
+    steps.extend(plan.fixed());
+    steps.extend(plan.left());
+    if steps.is_empty() {
+        return steps;
+    }
+    let first = Step {
+        what: "Build, review and commit".to_owned(),
+        commands: vec!["gpuc build".to_owned()],
+        changes: Vec::new(),
     };
-    let ids = |changes: &[&Change]| changes.iter().map(|change| change.id).collect::<Vec<_>>();
-    let leaving = of(&[Impact::Deleted, Impact::Replaced]);
-    let (gone, replaced) = (pools(&leaving, true), pools(&leaving, false));
-    let rolled = of(&[Impact::NodesRecreated]);
-    let drained = of(&[Impact::SlicesRecut, Impact::DriverRestarted]);
-    let mut steps = Vec::new();
-    for name in &replaced {
-        steps.push(Step {
+    steps.insert(0, first);
+    steps
+}
+
+/// What there is to order.
+struct Rollout<'a> {
+    setting: &'a Setting<'a>,
+    before: Option<&'a Compilation>,
+    changes: &'a [Change],
+}
+
+impl Rollout<'_> {
+    fn of(&self, impacts: &[Impact]) -> Vec<&Change> {
+        let these = self.changes.iter();
+        these
+            .filter(|change| impacts.contains(&change.impact))
+            .collect()
+    }
+
+    /// Pools that a cloud cannot change: another is made beside each.
+    fn beside(&self) -> Vec<Step> {
+        let replaced = self.of(&[Impact::Replaced]);
+        let steps = pools(&replaced, false).into_iter().map(|name| Step {
             what: format!(
-                "Pool {name} cannot be changed as it is. In gpu-cluster.yaml leave it as it was and add a pool beside it, \
-                 under another name, as it shall be; then build, review and commit"
+                "Pool {name} cannot be changed as it is. In gpu-cluster.yaml leave it as it was and add a pool beside \
+                 it, under another name, as it shall be"
             ),
-            commands: vec!["gpuc build".to_owned()],
-            changes: ids(&leaving),
+            commands: Vec::new(),
+            changes: ids(&replaced),
         });
-    }
-    let makes = of(&[Impact::CapacityGained, Impact::Added, Impact::CapacityLost]);
-    if !steps.is_empty() || !gone.is_empty() || !rolled.is_empty() {
-        steps.push(Step {
-            what: "Make what is new in the cloud, and see that its nodes are ready".to_owned(),
-            commands: vec![
-                "cloud/apply.sh --dry-run".to_owned(),
-                "cloud/apply.sh".to_owned(),
-            ],
-            changes: ids(&makes),
+        let pools: Vec<Step> = steps.collect();
+        let others = replaced.iter().filter(|change| change.kind != "pool");
+        let others: Vec<&Change> = others.copied().collect();
+        let cannot = (!others.is_empty()).then(|| Step {
+            what: "What the cluster itself cannot change stops every script: take that back, or make another cluster \
+                   of another name and move to it"
+                .to_owned(),
+            commands: Vec::new(),
+            changes: ids(&others),
         });
+        pools.into_iter().chain(cannot).collect()
     }
-    let driver = of(&[Impact::DriverRestarted]);
-    let plugin = of(&[Impact::PluginRestarted]);
-    if !driver.is_empty() && !plugin.is_empty() {
-        steps.push(Step {
-            what: "Bring the driver before the plugin: let the sync finish what installs drivers, and look that \
-                   nvidia-smi answers on a node, before what advertises GPUs follows"
+
+    fn driver_first(&self) -> Option<Step> {
+        let driver = self.of(&[Impact::DriverRestarted]);
+        let plugin = self.of(&[Impact::PluginRestarted]);
+        (!driver.is_empty() && !plugin.is_empty()).then(|| Step {
+            what: "Bring the driver before the plugin: let what installs drivers finish, and look that nvidia-smi \
+                   answers on a node, before what advertises GPUs follows"
                 .to_owned(),
             commands: Vec::new(),
             changes: ids(&[driver, plugin].concat()),
-        });
+        })
     }
-    for name in &pools(&drained, false) {
-        steps.push(Step {
-            what: format!(
-                "Free the GPUs of pool {name}, node by node, so that they can be taken out of use"
+
+    /// What scripts do: new pools, and nodes that are made again.
+    fn in_the_cloud(&self) -> Option<Step> {
+        let rolled = self.of(&[Impact::NodesRecreated]);
+        let by_script =
+            |change: &&&Change| change.files.iter().any(|file| file.starts_with("cloud/"));
+        let rolled: Vec<&Change> = rolled.iter().filter(by_script).copied().collect();
+        let leaving = self.of(&[Impact::Deleted, Impact::Replaced]);
+        let has_pools = leaving.iter().any(|change| change.kind == "pool");
+        let (what, flag) = match (rolled.is_empty(), has_pools) {
+            (true, false) => return None,
+            (true, true) => (
+                "Make what is new in the cloud, and see that its nodes are ready",
+                "",
             ),
-            commands: drain(name),
-            changes: ids(&drained),
-        });
-    }
-    if !rolled.is_empty() {
-        steps.push(Step {
-            what: "Let the cloud drain nodes and make them again, when jobs may be interrupted"
-                .to_owned(),
-            commands: vec!["cloud/apply.sh --allow-disruption".to_owned()],
-            changes: ids(&rolled),
-        });
-    }
-    for name in gone.iter().chain(&replaced) {
-        steps.push(Step {
-            what: format!("When nothing needs the old nodes of pool {name} any more, drain them"),
-            commands: drain(name),
-            changes: ids(&leaving),
-        });
-        let commands = removal(setting, before, name);
-        let out = if gone.contains(name) {
-            ""
-        } else {
-            ", take it out of gpu-cluster.yaml, build and commit"
+            (false, _) => (
+                "Let the cloud drain nodes and make them again, when jobs may be interrupted",
+                " --allow-disruption",
+            ),
         };
-        if !commands.is_empty() {
-            steps.push(Step {
-                what: format!("Delete pool {name}{out}: nothing else does"),
+        let makes = self.of(&[Impact::CapacityGained, Impact::Added, Impact::CapacityLost]);
+        Some(Step {
+            what: what.to_owned(),
+            commands: vec![
+                format!("cloud/apply.sh --dry-run{flag}"),
+                format!("cloud/apply.sh{flag}"),
+            ],
+            changes: ids(&[rolled, makes].concat()),
+        })
+    }
+
+    /// Pools whose GPUs must be free for a moment.
+    fn drained(&self) -> Vec<Step> {
+        let drained = self.of(&[Impact::SlicesRecut, Impact::DriverRestarted]);
+        let step = |name: String| {
+            let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
+            let mut commands = drain(&name);
+            let brings = if self.setting.prunes {
+                None
+            } else {
+                Some("./install.sh".to_owned())
+            };
+            commands.extend(brings);
+            commands.push("cloud/verify.sh".to_owned());
+            commands.push(format!("kubectl uncordon -l {nodes}"));
+            Step {
+                what: format!(
+                    "Free the GPUs of pool {name}, bring the change, see that its nodes offer what they should, and let \
+                     pods back. Where jobs cannot all leave at once, take one node after the other"
+                ),
                 commands,
+                changes: ids(&drained),
+            }
+        };
+        pools(&drained, false).into_iter().map(step).collect()
+    }
+
+    /// Objects that the API server does not let anybody change.
+    fn fixed(&self) -> Option<Step> {
+        let is_fixed = |change: &&Change| {
+            change.fields.iter().any(|field| {
+                let because = field.because.as_deref().unwrap_or_default();
+                because.contains("cannot be changed: delete the ")
+            })
+        };
+        let fixed: Vec<&Change> = self.changes.iter().filter(is_fixed).collect();
+        let commands = fixed.iter().flat_map(|change| {
+            let names = change.names.iter();
+            names.map(|name| removed(&change.kind, name))
+        });
+        (!fixed.is_empty()).then(|| Step {
+            what: "Delete what cannot be changed in place, right before it is brought anew: what runs in it ends"
+                .to_owned(),
+            commands: commands.collect(),
+            changes: ids(&fixed),
+        })
+    }
+
+    /// What stays behind until somebody removes it.
+    fn left(&self) -> Vec<Step> {
+        let leaving = self.of(&[Impact::Deleted, Impact::Replaced]);
+        let (gone, replaced) = (pools(&leaving, true), pools(&leaving, false));
+        let mut steps = Vec::new();
+        for name in gone.iter().chain(&replaced) {
+            steps.push(Step {
+                what: format!(
+                    "When nothing needs the old nodes of pool {name} any more, drain them"
+                ),
+                commands: drain(name),
                 changes: ids(&leaving),
             });
+            let out = if gone.contains(name) {
+                ""
+            } else {
+                ", take it out of gpu-cluster.yaml, build and commit"
+            };
+            let commands = removal(self.setting, self.before, name);
+            if !commands.is_empty() {
+                steps.push(Step {
+                    what: format!("Delete pool {name}{out}: nothing else does"),
+                    commands,
+                    changes: ids(&leaving),
+                });
+            }
         }
+        steps.extend(self.objects_left());
+        steps
     }
-    steps
+
+    /// Objects and releases that nothing removes, because no tool prunes.
+    fn objects_left(&self) -> Option<Step> {
+        let went = |change: &&Change| {
+            change.fate == ClusterFate::Removed && change.kind != "pool" && change.kind != "file"
+        };
+        let left: Vec<&Change> = self.changes.iter().filter(went).collect();
+        if self.setting.prunes {
+            return None;
+        }
+        let command = |change: &&Change| -> Vec<String> {
+            let names = change.names.iter();
+            let one = |name: &String| match change.kind.as_str() {
+                // With a namespace would go all that is in it.
+                "Namespace" => None,
+                "Helm release" => Some(self.uninstall(name)),
+                kind if kind.starts_with(char::is_uppercase) && !kind.contains(' ') => {
+                    Some(removed(kind, name))
+                }
+                _ => None,
+            };
+            names.filter_map(one).collect()
+        };
+        let commands: Vec<String> = left.iter().flat_map(command).collect();
+        (!commands.is_empty()).then(|| Step {
+            what: "Remove from the cluster what left the tree: install.sh removes nothing"
+                .to_owned(),
+            commands,
+            changes: ids(&left),
+        })
+    }
+
+    fn uninstall(&self, name: &str) -> String {
+        let part = self.setting.before.all.get(&Key::Release(name.to_owned()));
+        let namespace = part.and_then(|part| part.leaves.get("namespace"));
+        let namespace = namespace
+            .and_then(|leaf| leaf.value.as_str())
+            .unwrap_or_default();
+        format!(
+            "helm uninstall {} --namespace {}",
+            shell::quote(name),
+            shell::quote(namespace)
+        )
+    }
+}
+
+/// The command that deletes an object, by its kind and its name with its namespace in front.
+fn removed(kind: &str, name: &str) -> String {
+    let kind = shell::quote(&kind.to_lowercase());
+    match name.split_once('/') {
+        Some((namespace, name)) => format!(
+            "kubectl delete {kind} {} --namespace {}",
+            shell::quote(name),
+            shell::quote(namespace)
+        ),
+        None => format!("kubectl delete {kind} {}", shell::quote(name)),
+    }
+}
+
+fn ids(changes: &[&Change]) -> Vec<usize> {
+    changes.iter().map(|change| change.id).collect()
+}
+
+/// The pools of changes, those that are gone or those that are still there.
+fn pools(changes: &[&Change], gone: bool) -> BTreeSet<String> {
+    let pools = changes.iter().filter(|change| change.kind == "pool");
+    let these = pools.filter(|change| (change.fate == ClusterFate::Removed) == gone);
+    these.flat_map(|change| change.names.clone()).collect()
 }
 
 fn drain(pool: &str) -> Vec<String> {

@@ -55,12 +55,14 @@ pub(super) fn upgrade(committed: &Committed, before: &Compilation, first: usize)
     let (Some((tree, lock)), Some(plan)) = (&before.output, &before.plan) else {
         return Upgrade::default();
     };
-    let mut same = committed.lock.clone();
-    same.from.clone_from(&lock.from);
-    if same == *lock {
+    // The lock says what gpuc wrote; what is there, somebody may have changed since.
+    let mut actual = committed.lock.clone();
+    actual.files = digests(&committed.files);
+    actual.from.clone_from(&lock.from);
+    if actual == *lock {
         return Upgrade::default();
     }
-    let was = of_files(&committed.contents(), &committed.lock);
+    let was = of_files(&committed.contents(), &actual);
     let texts = tree
         .files()
         .map(|(path, file)| (path, (file.contents.as_str(), file.executable)));
@@ -72,18 +74,27 @@ pub(super) fn upgrade(committed: &Committed, before: &Compilation, first: usize)
         before: &was,
         after: &is,
         prunes: super::prunes(before),
+        is_stale: committed.lock.input != lock.input,
     };
     let found = deltas(&was, &is);
     let causes = vec![Vec::new(); found.len()];
-    let because = moved(&committed.lock, lock);
+    let because = moved(&committed.lock, &actual, lock);
     Upgrade {
         changes: lines(&setting, &found, &causes, &[], first),
         because,
     }
 }
 
+fn digests(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let digest = |text: &String| crate::lock::digest(text.as_bytes());
+    let digests = files
+        .iter()
+        .map(|(path, text)| (path.clone(), digest(text)));
+    digests.collect()
+}
+
 /// What moved, a sentence each.
-fn moved(was: &Lock, is: &Lock) -> Vec<String> {
+fn moved(was: &Lock, actual: &Lock, is: &Lock) -> Vec<String> {
     let mut moved = Vec::new();
     if was.gpuc != is.gpuc {
         moved.push(format!("gpuc {} → {}", was.gpuc, is.gpuc));
@@ -114,6 +125,9 @@ fn moved(was: &Lock, is: &Lock) -> Vec<String> {
         if let Some(old) = old.filter(|old| *old != machine) {
             moved.push(format!("machine of {pool} {old} → {machine}"));
         }
+    }
+    if was.files != actual.files {
+        moved.push("somebody changed files of the committed tree by hand".to_owned());
     }
     if was.input != is.input {
         moved.push("the committed tree was not built from the base's input: somebody changed one without the other".to_owned());

@@ -227,7 +227,7 @@ fn a_base_with_errors_is_shown_with_its_place() {
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        said.contains("HEAD:gpu-cluster.yaml:43:14") && said.contains("the base HEAD ("),
+        said.contains("--> HEAD:gpu-cluster.yaml:") && said.contains("the base HEAD ("),
         "{said}"
     );
 }
@@ -255,4 +255,56 @@ fn steps_are_printed_with_their_commands() {
     assert!(at("add a pool beside it") < at("cloud/apply.sh\n"));
     assert!(at("cloud/apply.sh\n") < at("kubectl drain"));
     assert!(at("kubectl drain") < at("eksctl delete nodegroup --cluster=eks-teams --name=spot"));
+}
+
+#[test]
+fn a_path_that_leads_nowhere_opens_no_gate() {
+    let folder = committed();
+    let wrong = gpuc(
+        folder.path(),
+        &["diff", "gpu-clusters.yaml", "--fail-on", "deleted"],
+    );
+    assert_eq!(wrong.status.code(), Some(2));
+    let why = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(
+        why.contains("there is nothing at gpu-clusters.yaml now"),
+        "{why}"
+    );
+    let empty = TempDir::new().unwrap();
+    let base = empty.path().to_str().unwrap();
+    let wrong = gpuc(folder.path(), &["diff", "--base", base]);
+    assert_eq!(wrong.status.code(), Some(2));
+    fs::remove_file(folder.path().join("gpu-cluster.yaml")).unwrap();
+    let gone = gpuc(folder.path(), &["diff", "--fail-on", "deleted"]);
+    assert_eq!(
+        gone.status.code(),
+        Some(1),
+        "{}",
+        String::from_utf8_lossy(&gone.stderr)
+    );
+    let plan = said(&gpuc(folder.path(), &["diff", "--plan"]));
+    assert!(
+        plan.contains("cloud/teardown.sh") && !plan.contains("cloud/apply.sh"),
+        "{plan}"
+    );
+}
+
+#[test]
+fn a_tree_that_somebody_changed_by_hand_is_told() {
+    let folder = committed();
+    let path =
+        "clusters/eks-teams/manifests/gpuc-runtime/gpuc-system/configmap-gpuc-runtime-infer.yaml";
+    let path = folder.path().join(path);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"replicas\": 4", "\"replicas\": 5")).unwrap();
+    commit(folder.path());
+    let differs = said(&gpuc(folder.path(), &["diff"]));
+    assert!(
+        differs.contains("somebody changed files of the committed tree by hand"),
+        "{differs}"
+    );
+    assert!(
+        differs.contains("sharing.timeSlicing.replicas 5 → 4"),
+        "{differs}"
+    );
 }

@@ -119,7 +119,12 @@ const ROWS: &[Row] = &[
     (GKE, "releaseChannel: rapid", "releaseChannel: regular", Nothing, "release channel"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 6}", CapacityGained, "pool shares"),
     (GKE_SMALL, "replicas: 4", "replicas: 2", PluginRestarted, "sharing"),
+    // Another cluster altogether.
+    (SERVICE, "project: acme-ml", "project: other-ml", Replaced, "cluster itself"),
+    (ON_PREM, "context: dgx-hall-2", "context: dgx-hall-3", Replaced, "context"),
+    (SERVICE, "version: \"1.34\"", "version: \"1.33\"", Nothing, "Kubernetes version of the control plane"),
     // Hosts of one's own.
+    (ON_PREM, "hosts: [dgx-01, dgx-02]", "hosts: [dgx-01, dgx-03]", CapacityLost, "pool dgx"),
     (ON_PREM, "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}", "hosts: [dgx-01]\n    nodes: {count: 1}", CapacityLost, "pool dgx"),
     (ON_PREM, "effect: NoSchedule", "effect: NoExecute", PluginRestarted, "DaemonSet"),
     (NOTEBOOKS, "{profile: 1g.10gb, count: 7}", "{profile: 2g.20gb, count: 3}", SlicesRecut, "slices"),

@@ -55,6 +55,8 @@ pub(crate) struct Setting<'a> {
     pub after: &'a Parts,
     /// Whether objects that leave the tree leave the cluster.
     pub prunes: bool,
+    /// Whether one side was made of an input that nobody has any more, so that scripts are known by their text alone.
+    pub is_stale: bool,
 }
 
 impl Setting<'_> {
@@ -68,10 +70,27 @@ impl Setting<'_> {
 /// What a difference does.
 pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     match &delta.key {
+        Key::Place => Verdict::because(
+            Impact::Replaced,
+            "it is another cluster then: the one that is there stays as it is, and on the bill, and what the scripts \
+             and the tool make from now on is made elsewhere",
+        ),
         Key::Pool(name) => pools::judge(setting, name, delta),
         Key::Resource(kind, _) => resource(setting, kind, delta),
         Key::Release(_) => charts::judge(setting, delta),
         Key::Object { .. } => kinds::judge(setting, delta),
+        Key::Sync(..)
+            if !setting.before.tool.is_empty() && setting.before.tool != setting.after.tool =>
+        {
+            Verdict::because(
+                Impact::WorkloadRestarted,
+                format!(
+                    "{} removes what it brought when it is told that it is gone: suspend it before this is committed \
+                     (docs/gitops.md of gpuc says how)",
+                    setting.before.tool
+                ),
+            )
+        }
         Key::Sync(..) => match delta.fate() {
             Fate::Came => Verdict::plain(Impact::Added),
             _ => Verdict::because(Impact::Nothing, "how the tree is brought"),
@@ -79,6 +98,10 @@ pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         Key::File(path) if path == LOCK_FILE => {
             Verdict::because(Impact::Nothing, "what gpuc wrote and pinned")
         }
+        Key::File(path) if setting.is_stale && path.starts_with("cloud/") => Verdict::because(
+            Impact::NodesRecreated,
+            "what it would do in the cloud is not known, because the tree was not built from its input: read it",
+        ),
         Key::File(path) if delta.fate() == Fate::Stayed => {
             Verdict::because(Impact::Nothing, file(path))
         }
@@ -135,12 +158,29 @@ fn field(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
     let before = setting.before.all.get(&delta.key)?;
     let after = setting.after.all.get(&delta.key)?;
     let field = after.fields.get(path).or(before.fields.get(path))?;
+    if field.name.starts_with("Kubernetes version") && is_older(delta) {
+        return Some(Verdict::because(
+            Impact::Nothing,
+            "no cloud takes a version back: what is newer stays as it is",
+        ));
+    }
     Some(match field.change {
         Change::Replaces { reason } => Verdict::fact(Impact::Replaced, reason, field.source),
         Change::Rolls { reason } => Verdict::fact(Impact::NodesRecreated, reason, field.source),
         Change::Resizes => Verdict::fact(resized(delta), "nodes come or go", field.source),
         Change::InPlace => Verdict::fact(Impact::Nothing, "changed in place", field.source),
     })
+}
+
+/// Whether a version is older than before.
+fn is_older(delta: &Delta) -> bool {
+    let version = |value: &Option<serde_json::Value>| -> Option<Vec<u32>> {
+        let parts = value.as_ref()?.as_str()?.split('.');
+        parts.map(|part| part.parse().ok()).collect()
+    };
+    version(&delta.from)
+        .zip(version(&delta.to))
+        .is_some_and(|(from, to)| to < from)
 }
 
 /// Whether there is less afterwards: a number that is smaller, or one that is gone.

@@ -23,7 +23,9 @@ pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict
             ),
         ),
         Fate::Went => gone(setting, name, before.as_ref()),
-        Fate::Stayed => field(setting, delta).unwrap_or_else(|| fact(setting, delta)),
+        Fate::Stayed => host(setting, delta)
+            .or_else(|| field(setting, delta))
+            .unwrap_or_else(|| fact(setting, delta)),
     }
 }
 
@@ -45,6 +47,32 @@ fn gone(setting: &Setting<'_>, name: &str, pool: Option<&PoolSummary>) -> Verdic
             ),
         ),
     }
+}
+
+/// What becomes of a host that is no longer listed, or is listed now.
+fn host(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
+    let (old, new) = (
+        setting.before.all.get(&delta.key)?,
+        setting.after.all.get(&delta.key)?,
+    );
+    let path = delta.path.as_deref()?;
+    let is_of = |name: &&String| {
+        let rest = path.strip_prefix(name.as_str());
+        rest.is_some_and(|rest| rest.starts_with(' '))
+    };
+    if let Some(name) = old.members.difference(&new.members).find(is_of) {
+        return Some(Verdict::because(
+            Impact::CapacityLost,
+            format!(
+                "no script visits {name} any more: drain it, and take its label and taints off, or it goes on serving"
+            ),
+        ));
+    }
+    let name = new.members.difference(&old.members).find(is_of)?;
+    Some(Verdict::because(
+        Impact::CapacityGained,
+        format!("{name} comes"),
+    ))
 }
 
 /// The new pool that is like one that is gone, if there is exactly one: then it was renamed.

@@ -195,7 +195,12 @@ pub(super) fn plan(diffs: &Diffs) -> String {
             );
             continue;
         }
-        put(&mut text, format_args!("\x1b[1m{name}\x1b[0m\n"));
+        put(
+            &mut text,
+            format_args!(
+                "\x1b[1m{name}\x1b[0m, from its folder in the tree, with kubectl on that cluster\n"
+            ),
+        );
         for (number, step) in diff.rollout.iter().enumerate() {
             put(
                 &mut text,

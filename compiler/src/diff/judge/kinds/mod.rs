@@ -132,7 +132,8 @@ fn stayed(kind: &Kind, part: Option<&Part>, delta: &Delta) -> Verdict {
         } else {
             QuotaRaised
         }),
-        Some(Row::Capacity(_)) => Verdict::plain(super::resized(delta)),
+        Some(Row::Capacity(_)) if is_less(delta) => Verdict::plain(Impact::CapacityLost),
+        Some(Row::Capacity(_)) => Verdict::plain(Impact::CapacityGained),
         // Labels and notes of the object itself.
         None if path.starts_with("metadata.") && !is_read(kind) => Verdict::plain(Nothing),
         None => Verdict::plain(kind.changed),
