@@ -102,6 +102,19 @@ impl<'s> Given<'s> {
     }
 }
 
+/// The templates that NVIDIA's controller makes of the `ComputeDomain`s among some objects, with those.
+///
+/// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0
+/// deployments/helm/dra-driver-nvidia-gpu/crds/resource.nvidia.com_computedomains.yaml, `spec.channel`.
+pub(super) fn of_domains(objects: &[Object]) -> impl Iterator<Item = (&str, &Object)> {
+    let is_domain = |it: &&Object| it.kind == "ComputeDomain" && it.is_of("resource.nvidia.com");
+    objects.iter().filter(is_domain).filter_map(|object| {
+        let channel = object.root.get("spec")?.get("channel")?;
+        let name = channel.get("resourceClaimTemplate")?.get("name")?;
+        Some((name.text()?, object))
+    })
+}
+
 /// What gpuc makes for the workloads of the file under this name, as a class and a count.
 pub(super) fn made<'c>(cluster: &'c Cluster, pod: &Pod<'_>, name: &str) -> Option<(&'c str, u32)> {
     let workloads = cluster.written.workloads.iter();

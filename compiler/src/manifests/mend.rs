@@ -1,6 +1,6 @@
 //! Findings' edits, applied to the texts of files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diag::{Diagnostic, Edit, Report, Severity};
 use crate::model::Cluster;
@@ -31,18 +31,24 @@ struct Mending {
     before: String,
     /// How many findings there were before the last round, of each code that it was to mend.
     mended: BTreeMap<&'static str, usize>,
-    /// How many findings' edits the last round applied.
-    applied: usize,
     /// How many findings' edits stay.
     kept: usize,
-    /// Whether it may be changed any further.
+    /// How many findings' edits a round applies at most: fewer after a round that did not help, to find whose edits
+    /// those were.
+    most: usize,
+    /// What the last round applied, as code and message.
+    last: Vec<(&'static str, String)>,
+    /// What does not help by itself, and is not tried again.
+    refused: BTreeSet<(&'static str, String)>,
+    /// Whether it may be changed.
     may_change: bool,
 }
 
 /// Applies the edits of findings, round by round, until none is left. `files` are paths and texts, and whether each may
 /// be changed; `heed` drops what the user allows.
 ///
-/// Edits that do not make their findings go away, or break the text, are taken back.
+/// Edits that do not make their findings go away, or break the text, are taken back, and tried again with fewer others
+/// beside them: of two findings of one place, the edit of the one may be of no use before that of the other.
 pub fn mend(
     cluster: &Cluster,
     sources: &Sources,
@@ -50,7 +56,7 @@ pub fn mend(
     heed: &dyn Fn(&mut Vec<Diagnostic>),
 ) -> Mended {
     let mut mending: Vec<_> = files.iter().map(Mending::new).collect();
-    for _ in 0..ROUNDS {
+    for round in 1..=ROUNDS {
         let (sources, findings) = look(cluster, sources, &mending, heed);
         let findings = by_file(&findings);
         let mut was_worse = false;
@@ -61,6 +67,10 @@ pub fn mend(
         if was_worse {
             continue;
         }
+        // What the last round changed, nobody would judge.
+        if round == ROUNDS {
+            break;
+        }
         let mut changed = false;
         for file in mending.iter_mut().filter(|file| file.may_change) {
             changed |= file.apply(of_file(&findings, &sources, file));
@@ -69,7 +79,7 @@ pub fn mend(
             break;
         }
     }
-    let findings = mending.iter().map(|file| file.kept + file.applied).sum();
+    let findings = mending.iter().map(|file| file.kept).sum();
     let changed = mending.iter().zip(files);
     let changed = changed.filter(|(file, (_, text, _))| file.whole(text) != *text);
     Mended {
@@ -131,8 +141,10 @@ impl Mending {
             text: text.to_owned(),
             before: text.to_owned(),
             mended: BTreeMap::new(),
-            applied: 0,
             kept: 0,
+            most: usize::MAX,
+            last: Vec::new(),
+            refused: BTreeSet::new(),
             may_change: *may_change,
         }
     }
@@ -143,12 +155,16 @@ impl Mending {
         let is_worse = mended.any(|(id, before)| count(findings, id) >= *before)
             || (self.before != self.text && !reads_alike(&self.before, &self.text));
         self.mended.clear();
-        let applied = std::mem::take(&mut self.applied);
+        let last = std::mem::take(&mut self.last);
         if is_worse {
             self.text.clone_from(&self.before);
-            self.may_change = false;
-        } else {
-            self.kept += applied;
+            self.most = (last.len() / 2).max(1);
+            if last.len() == 1 {
+                self.refused.extend(last);
+            }
+        } else if !last.is_empty() {
+            self.kept += last.len();
+            self.most = self.most.saturating_mul(2);
         }
         is_worse
     }
@@ -166,10 +182,14 @@ impl Mending {
                 let before = taken.range(..=edit.span.end).next_back();
                 before.is_some_and(|(_, other)| other.span.end >= edit.span.start)
             };
+            let name = (found.code.id, found.message.clone());
+            if self.last.len() >= self.most || self.refused.contains(&name) {
+                continue;
+            }
             let is_here = fix.edits.iter().all(|edit| edit.span.source == source);
             if is_here && !fix.edits.iter().any(meets) {
                 taken.extend(fix.edits.iter().map(|edit| (edit.span.start, edit)));
-                self.applied += 1;
+                self.last.push(name);
                 let id = found.code.id;
                 let before = self.mended.entry(id);
                 before.or_insert_with(|| count(findings, id));

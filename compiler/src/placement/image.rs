@@ -44,7 +44,18 @@ fn parse(name: &str) -> Name<'_> {
     Name { repository, tag }
 }
 
+/// The registries whose tags are NVIDIA's own.
+const REGISTRIES: &[&str] = &["docker.io", "index.docker.io", "nvcr.io"];
+
 impl Name<'_> {
+    /// Whether it is in a registry of which others than NVIDIA choose the tags.
+    fn is_mirrored(&self) -> bool {
+        let host = self.repository.split_once('/').map(|it| it.0);
+        // What has neither a dot nor a port is a user of Docker Hub.
+        let host = host.filter(|host| host.contains(['.', ':']) || *host == "localhost");
+        host.is_some_and(|host| !REGISTRIES.contains(&host))
+    }
+
     /// Whether it is this repository, in whichever registry or mirror.
     fn is(&self, repository: &str) -> bool {
         let rest = self.repository.strip_suffix(repository);
@@ -119,6 +130,9 @@ pub struct Gone {
 /// the releases of NVIDIA/dcgm-exporter and NVIDIA/k8s-device-plugin.
 pub fn gone(name: &str) -> Option<Gone> {
     let name = parse(name);
+    if name.is_mirrored() {
+        return None;
+    }
     let gone = |why, instead| Some(Gone { why, instead });
     let repository = name.repository;
     if name.is("nvidia/cuda") {
@@ -342,6 +356,13 @@ mod tests {
             ),
             ("nvcr.io/nvidia/k8s-device-plugin:v0.20.0", None),
             ("pytorch/pytorch:latest", None),
+            (
+                "docker.io/nvidia/cuda:latest",
+                Some("write a tag such as `docker.io/nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            ("registry.example.com/nvidia/cuda:12.4-team", None),
+            ("localhost/nvidia/cuda:latest", None),
+            ("mirror:5000/nvidia/k8s-device-plugin:0.20.0", None),
         ] {
             let found = gone(name).map(|gone| gone.instead);
             assert_eq!(found.as_deref(), instead, "{name}");

@@ -167,3 +167,41 @@ fn pods_of_other_controllers_are_looked_into_or_said() {
     let (outcome, _) = check("a.yaml", &workflow("plugin"));
     assert_eq!(found(&outcome).into_iter().next().unwrap().0, 7);
 }
+
+#[test]
+fn what_meets_in_one_place_is_mended_one_after_the_other() {
+    let pod = |name: &str, resources: &str| {
+        format!(
+            "apiVersion: v1
+kind: Pod
+metadata: {{name: {name}}}
+spec:
+  containers:
+    - {{name: main, image: \"registry.example.com/a:1\", resources: {{{resources}}}}}
+"
+        )
+    };
+    let wrong = "requests: {nvidia.com/GPU: 1}";
+    let right = "requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 1}";
+    for count in 1..4 {
+        let text = |resources: &str| {
+            let pods = (0..count).map(|index| pod(&format!("p{index}"), resources));
+            pods.collect::<Vec<_>>().join("---\n")
+        };
+        let (after, _) = mend("a.yaml", &text(wrong));
+        let mended = after.matches(right).count();
+        assert_eq!(mended, count, "{after}");
+        assert_eq!(check("a.yaml", &after).0.codes(), Vec::<&str>::new());
+        assert_eq!(mend("a.yaml", &after), (after.clone(), 0));
+    }
+    // Others beside it are mended too.
+    let (after, _) = mend(
+        "a.yaml",
+        &format!(
+            "{}---\n{}",
+            pod("a", wrong),
+            pod("b", "requests: {nvidia.com/gpu: 1}")
+        ),
+    );
+    assert_eq!(after.matches(right).count(), 2, "{after}");
+}

@@ -22,8 +22,45 @@ pub(super) fn apply(workload: &Workload, object: &mut Object) {
     }
     if !workload.patch.value.is_empty() && is_main(&object.identity.kind) {
         let whole = std::mem::replace(&mut object.node, Node::from_json(serde_json::Value::Null));
-        object.node = merge(whole, &Node::passed(&workload.patch));
+        let patch = Node::passed(&workload.patch);
+        object.node = merge(whole, &patch);
+        if object.identity.kind == "Deployment" {
+            settle(&mut object.node, &patch);
+        }
     }
+}
+
+/// Takes away how gpuc rolls pods over where a patch has all of them stopped first: a `Deployment` has no
+/// `rollingUpdate` beside `Recreate`. One that the patch itself has stays, for the API server to refuse.
+///
+/// Source: kubernetes pkg/apis/apps/validation/validation.go, `ValidateDeploymentStrategy` (from memory).
+fn settle(deployment: &mut Node, patch: &Node) {
+    let of = |node: &Node, key: &str| {
+        let strategy = node.get("spec").and_then(|spec| spec.get("strategy"));
+        strategy.and_then(|it| it.get(key)).cloned()
+    };
+    let kind = of(deployment, "type");
+    let is_recreate = kind.is_some_and(|it| it.text() == Some("Recreate"));
+    if !is_recreate || of(patch, "rollingUpdate").is_some() {
+        return;
+    }
+    let strategy = value_mut(deployment, "spec").and_then(|spec| value_mut(spec, "strategy"));
+    if let Some(Node {
+        value: Value::Mapping(entries),
+        ..
+    }) = strategy
+    {
+        entries.retain(|entry| entry.key != "rollingUpdate");
+    }
+}
+
+fn value_mut<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
+    let Value::Mapping(entries) = &mut node.value else {
+        return None;
+    };
+    let mut entries = entries.iter_mut();
+    let entry = entries.find(|entry| entry.key == key);
+    entry.map(|entry| &mut entry.value)
 }
 
 /// Whether an object of this kind is a workload itself, and not what belongs to one.
@@ -189,6 +226,28 @@ mod tests {
             &json!({"a": {"b": null}, "command": ["z"], "d": null}),
             &json!({"a": {"c": 2}, "command": ["z"]}),
         );
+    }
+
+    #[test]
+    fn nothing_is_rolled_over_where_all_is_stopped_first() {
+        let rolling = json!({"maxSurge": 0, "maxUnavailable": 1});
+        let ours = node(&json!({"spec": {"strategy": {"rollingUpdate": rolling}}}));
+        for (patch, after) in [
+            (json!({"type": "Recreate"}), json!({"type": "Recreate"})),
+            (
+                json!({"type": "RollingUpdate"}),
+                json!({"rollingUpdate": rolling, "type": "RollingUpdate"}),
+            ),
+            (
+                json!({"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}),
+                json!({"type": "Recreate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}),
+            ),
+        ] {
+            let patch = node(&json!({"spec": {"strategy": patch}}));
+            let mut merged = merge(ours.clone(), &patch);
+            settle(&mut merged, &patch);
+            assert_eq!(json!(merged), json!({"spec": {"strategy": after}}));
+        }
     }
 
     #[test]

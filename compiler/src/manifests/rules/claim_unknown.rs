@@ -1,7 +1,7 @@
 //! A pod names a claim that nobody makes.
 
 use crate::diag::{Code, Edit, Report, Severity, words};
-use crate::manifests::claims::{KEYS, PodClaim, made, may_meet, of_pod};
+use crate::manifests::claims::{KEYS, PodClaim, TEMPLATE, made, may_meet, of_domains, of_pod};
 use crate::manifests::{Object, Pod, Rule, Scene, edit};
 use crate::node::Node;
 
@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether each ResourceClaim and ResourceClaimTemplate that a pod names is among the manifests, in its
-namespace, or is one that gpuc makes for a workload of the file.
+namespace, or is one that gpuc makes for a workload of the file, or that a ComputeDomain among the
+manifests is made for.
 
 ### Why it matters
 
@@ -103,12 +104,19 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         for claim in of_pod(pod) {
             let (kind, name) = (claim.kind(), claim.object());
             let is_there = scene.claims.find(pod, kind, name).is_some()
-                || made(scene.cluster, pod, name).is_some();
+                || made(scene.cluster, pod, name).is_some()
+                || (kind == TEMPLATE && is_of_domain(scene, pod, name));
             if !is_there && !name.contains(['{', '$']) {
                 say(scene, pod, &claim, report);
             }
         }
     }
+}
+
+/// Whether a template of this name is made of a `ComputeDomain`.
+fn is_of_domain(scene: &Scene<'_>, pod: &Pod<'_>, name: &str) -> bool {
+    let mut made = of_domains(scene.objects);
+    made.any(|(own, domain)| own == name && may_meet(domain, pod.object))
 }
 
 fn say(scene: &Scene<'_>, pod: &Pod<'_>, claim: &PodClaim<'_>, report: &mut Report) {

@@ -15,6 +15,8 @@ pub(super) static RULE: Rule = Rule {
 
 Whether the tags of NVIDIA's images have the form that their tags have: `nvidia/cuda` has a version
 of three parts and an operating system, and no `latest`; and whether there was a CUDA of that version.
+Images of registries other than `docker.io` and `nvcr.io` are left alone: a mirror may have tags of
+its own.
 
 ### Why it matters
 

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether the values of `nodeSelector`, node affinity, tolerations, environment variables, labels and
-annotations are text. YAML takes `true`, `yes`, `80` and `1.0` without quotes for something else.
+annotations, those of pod templates too, are text. YAML takes `true`, `yes`, `80` and `1.0` without quotes for something else.
 
 ### Why it matters
 
@@ -88,19 +88,35 @@ const SWITCHES: &[&str] = &["yes", "no", "on", "off"];
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for object in scene.objects {
         let metadata = object.root.get("metadata");
-        for (key, what) in [("labels", "label"), ("annotations", "annotation")] {
-            let entries = metadata.and_then(|it| it.get(key));
-            for entry in entries.map_or(&[][..], Node::entries) {
-                say(scene, &entry.value, what, &object.title(), report);
-            }
-        }
+        of_metadata(scene, metadata, &object.title(), report);
     }
     for pod in &scene.pods {
         let title = pod.title();
+        let metadata = around(&pod.object.root, pod.spec).and_then(|it| it.get("metadata"));
+        of_metadata(scene, metadata, &title, report);
         for (value, what) in texts(pod) {
             say(scene, value, what, &title, report);
         }
     }
+}
+
+fn of_metadata(scene: &Scene<'_>, metadata: Option<&Node>, title: &str, report: &mut Report) {
+    for (key, what) in [("labels", "label"), ("annotations", "annotation")] {
+        let entries = metadata.and_then(|it| it.get(key));
+        for entry in entries.map_or(&[][..], Node::entries) {
+            say(scene, &entry.value, what, title, report);
+        }
+    }
+}
+
+/// The template of a pod: what holds its spec, and metadata beside that.
+fn around<'n>(node: &'n Node, spec: &Node) -> Option<&'n Node> {
+    if node.get("spec").is_some_and(|it| std::ptr::eq(it, spec)) {
+        return Some(node);
+    }
+    let below = node.entries().iter().map(|entry| &entry.value);
+    let mut below = below.chain(node.items());
+    below.find_map(|it| around(it, spec))
 }
 
 /// What has to be text in a pod, and what it is a value of.
