@@ -41,9 +41,8 @@ impl<'c> Sum<'c> {
 
     /// What one workload asks for that its team may not have.
     pub(crate) fn of_one(cluster: &'c Cluster, loads: &[Load<'_>], index: usize) -> Vec<Self> {
-        let workload = loads[index].workload;
-        let team = workload.team.as_ref().and_then(|name| cluster.team(name));
-        let Some(team) = team else {
+        let load = &loads[index];
+        let Some(team) = load.team.and_then(|name| cluster.team(name)) else {
             return Vec::new();
         };
         let found = spent(cluster, team, &[&loads[index]]).into_iter();
@@ -53,7 +52,7 @@ impl<'c> Sum<'c> {
                 loads: vec![index],
                 ..spent
             },
-            who: format!("workload `{}`", workload.name),
+            who: load.title.clone(),
             help: "ask for less, or raise what the team may have",
         };
         found.map(sum).collect()
@@ -90,14 +89,19 @@ impl<'c> Sum<'c> {
                     team,
                     spent,
                     who: format!(
-                        "the services of team `{}` and workload `{}`",
-                        team.name, loads[job].workload.name
+                        "the services of team `{}` and {}",
+                        team.name, loads[job].title
                     ),
                     help: "ask for less, or raise what the team may have: the services leave the job no room",
                 }));
             }
         }
         sums
+    }
+
+    /// Who asks for it, by index.
+    pub(crate) fn loads(&self) -> &[usize] {
+        &self.spent.loads
     }
 
     /// The finding.
@@ -138,7 +142,7 @@ impl<'c> Sum<'c> {
 /// The workloads of a team, by index.
 fn of_team(team: &Team, loads: &[Load<'_>], is_meant: impl Fn(&Load<'_>) -> bool) -> Vec<usize> {
     let loads = loads.iter().enumerate();
-    let own = loads.filter(|(_, load)| load.workload.team.as_ref() == Some(&team.name));
+    let own = loads.filter(|(_, load)| load.team == Some(team.name.as_str()));
     own.filter(|(_, load)| is_meant(load))
         .map(|(index, _)| index)
         .collect()

@@ -9,13 +9,17 @@
 
 mod claims;
 mod edit;
+mod find;
+mod inside;
 mod mend;
 mod place;
 mod pod;
 mod read;
 mod resources;
 mod rules;
+mod services;
 mod shared;
+mod told;
 
 use std::collections::BTreeSet;
 
@@ -59,7 +63,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         return;
     }
     let objects = &manifests.objects;
-    let pods: Vec<_> = objects.iter().flat_map(pod::pods).collect();
+    let pods: Vec<_> = objects.iter().flat_map(find::pods).collect();
     let claims = claims::Given::of(objects);
     let scene = Scene {
         cluster,

@@ -49,24 +49,14 @@ pub(super) fn unplaced<'s>(
 ) -> Vec<Unplaced<'s>> {
     let mut found = Vec::new();
     for (index, pod) in pods.iter().enumerate() {
-        if pod.is_of_nodes() || !is_understood(cluster, pod) {
+        if pod.is_of_nodes() {
             continue;
         }
-        let mut demand = demand(pod);
-        claims::read(cluster, given, pod, &mut demand);
+        let Some((demand, verdicts)) = held(cluster, given, pod) else {
+            continue;
+        };
         if !pod.asks_for_gpus() && !chooses_a_pool(&demand) {
             continue;
-        }
-        let mut verdicts = places(&demand, cluster);
-        for verdict in &mut verdicts {
-            if pod.is_open && pod.around.is_none() {
-                // What completes the pod may choose nodes and tolerate taints.
-                verdict.reasons.retain(|reason| !is_of_nodes(reason));
-            } else if is_queued(cluster, pod) {
-                // Kueue adds tolerations and labels, and changes none that are there.
-                let is_taint = |why: &Why| matches!(why, Why::Taint { .. });
-                verdict.reasons.retain(|reason| !is_taint(&reason.why));
-            }
         }
         let mut answers = verdicts.iter().map(Verdict::answer);
         if verdicts.is_empty() || answers.any(|answer| answer != Answer::No) {
@@ -83,6 +73,32 @@ pub(super) fn unplaced<'s>(
     found
 }
 
+/// What a pod asks for and what each pool says to it, as far as the manifests say all of it; nothing where they do not
+/// make sense.
+pub(super) fn held<'s>(
+    cluster: &'s Cluster,
+    given: &Given<'_>,
+    pod: &Pod<'_>,
+) -> Option<(Demand, Vec<Verdict<'s>>)> {
+    if !is_understood(cluster, pod) {
+        return None;
+    }
+    let mut demand = demand(pod);
+    claims::read(cluster, given, pod, &mut demand);
+    let mut verdicts = places(&demand, cluster);
+    for verdict in &mut verdicts {
+        if pod.is_open && pod.around.is_none() {
+            // What completes the pod may choose nodes and tolerate taints.
+            verdict.reasons.retain(|reason| !is_of_nodes(reason));
+        } else if is_queued(cluster, pod) {
+            // Kueue adds tolerations and labels, and changes none that are there.
+            let is_taint = |why: &Why| matches!(why, Why::Taint { .. });
+            verdict.reasons.retain(|reason| !is_taint(&reason.why));
+        }
+    }
+    Some((demand, verdicts))
+}
+
 /// Whether every GPU that it asks for has a name and an amount that make sense; if not, that is the finding.
 fn is_understood(cluster: &Cluster, pod: &Pod<'_>) -> bool {
     let asks = pod.containers.iter().flat_map(Container::asks);
@@ -96,16 +112,7 @@ fn demand(pod: &Pod<'_>) -> Demand {
     if pod.spec.get("containers").is_some() {
         return Demand::of_pod(pod.spec);
     }
-    let asks = pod.containers.iter().flat_map(Container::asks);
-    let resources = asks.filter_map(|entry| {
-        let Amount::Whole(count) = amount(&entry.value) else {
-            return None;
-        };
-        let name = Spanned::new(entry.key.clone(), entry.key_span);
-        let is_extended = entry.key.contains('/');
-        is_extended.then(|| Request::new(&name, count, entry.value.span()))
-    });
-    let resources = resources.collect();
+    let resources = extended(pod);
     let Some(around) = pod.around else {
         return Demand {
             resources,
@@ -123,6 +130,36 @@ fn demand(pod: &Pod<'_>) -> Demand {
         images: images.filter_map(image).map(Image::new).collect(),
         ..Demand::default()
     }
+}
+
+/// The extended resources of the containers: those beside each other together, or the most that one before them has.
+fn extended(pod: &Pod<'_>) -> Vec<Request> {
+    let mut all: Vec<Request> = Vec::new();
+    // Those that run before count where the others together do not ask for more.
+    let by_order = [false, true].map(|is_init| {
+        let own = pod.containers.iter();
+        own.filter(move |it| it.is_init == is_init)
+    });
+    for container in by_order.into_iter().flatten() {
+        for entry in container.asks().filter(|entry| entry.key.contains('/')) {
+            let Amount::Whole(count) = amount(&entry.value) else {
+                continue;
+            };
+            let span = entry.value.span();
+            let Some(own) = all.iter_mut().find(|it| it.resource.value == entry.key) else {
+                let name = Spanned::new(entry.key.clone(), entry.key_span);
+                all.push(Request::new(&name, count, span));
+                continue;
+            };
+            own.largest = own.largest.max(count);
+            own.count = if container.is_init {
+                own.count.max(count)
+            } else {
+                own.count.saturating_add(count)
+            };
+        }
+    }
+    all
 }
 
 /// What a template says itself, or else what its workflow says.

@@ -7,7 +7,7 @@ use crate::node::{Node, Value};
 use crate::source::{Sources, Span};
 use crate::yaml;
 
-use super::{pod, shared};
+use super::{find, inside, shared};
 
 /// A Kubernetes object that somebody wrote.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Manifests {
         let mut is_known = is_broken;
         for mut document in documents {
             self.shared.append(&mut shared::mark(&mut document.root));
-            is_known |= self.add(path, document.root);
+            is_known |= self.add(path, document.root, sources);
         }
         if self.objects.len() > before {
             self.files += 1;
@@ -110,7 +110,7 @@ impl Manifests {
     }
 
     /// Adds a document, and answers whether it is something that is known.
-    fn add(&mut self, path: &str, root: Node) -> bool {
+    fn add(&mut self, path: &str, mut root: Node, sources: &Sources) -> bool {
         let text = |key: &str| root.get(key).and_then(Node::text).map(str::to_owned);
         let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
             return false;
@@ -128,11 +128,12 @@ impl Manifests {
             let items = entries.into_iter().find(|entry| entry.key == "items");
             if let Some(Value::Sequence(items)) = items.map(|entry| entry.value.value) {
                 for item in items {
-                    self.add(path, item);
+                    self.add(path, item, sources);
                 }
             }
             return true;
         }
+        let made = inside::open(&mut root, &api_version, &kind, sources);
         let metadata = |key: &str| {
             let value = root.get("metadata").and_then(|it| it.get(key));
             value.and_then(Node::text).map(str::to_owned)
@@ -144,10 +145,19 @@ impl Manifests {
             api_version,
             root,
         };
-        if pod::is_patch(&object) {
+        let namespace = object.namespace.clone();
+        if find::is_patch(&object) {
             self.pass_over(path, Why::Patch(object.title()));
         } else {
             self.objects.push(object);
+        }
+        for root in made {
+            let before = self.objects.len();
+            self.add(path, root, sources);
+            // What a workflow makes is in its own namespace, unless it says another one.
+            for object in &mut self.objects[before..] {
+                object.namespace = object.namespace.take().or_else(|| namespace.clone());
+            }
         }
         true
     }

@@ -13,8 +13,12 @@ use crate::model::{Cluster, Pool, Sharing};
 /// A workload as it runs, with the pools that hold it.
 #[derive(Clone, Debug)]
 pub struct Load<'c> {
-    /// The workload.
-    pub workload: &'c Spanned<Workload>,
+    /// What it is called in messages: ``workload `chat` ``.
+    pub title: String,
+    /// The namespace of its pods, where somebody says it.
+    pub namespace: Option<&'c str>,
+    /// The team whose it is, by its name.
+    pub team: Option<&'c str>,
     /// Where it says how much it is.
     pub span: Span,
     /// Whether somebody laid something over it that changed this.
@@ -51,7 +55,9 @@ impl<'c> Load<'c> {
             demand: Demand::of_workload(workload, first),
         };
         Some(Self {
-            workload,
+            title: format!("workload `{}`", workload.name),
+            namespace: Some(cluster.namespace_of(workload)),
+            team: workload.team.as_ref().map(|team| team.as_str()),
             span: workload.name.span,
             patched: false,
             lasts: lasts(task),

@@ -27,11 +27,11 @@ pub struct Spent {
 /// What these workloads of a team take together that it may not have. Where there are several, what one of them takes
 /// alone is no part of it.
 pub fn spent(cluster: &Cluster, team: &Team, loads: &[&Load<'_>]) -> Vec<Spent> {
-    let mut found = devices(cluster, team, loads);
+    let mut found = devices(team, loads);
     for (quota, namespace) in quotas(cluster, team) {
         let inside = loads.iter().enumerate();
         let inside = inside.filter(|(_, load)| {
-            namespace.is_none_or(|namespace| cluster.namespace_of(load.workload) == namespace)
+            namespace.is_none_or(|namespace| load.namespace == Some(namespace))
         });
         let inside: Vec<_> = inside.map(|(index, load)| (index, *load)).collect();
         found.extend(amounts(team, quota, &inside));
@@ -40,7 +40,7 @@ pub fn spent(cluster: &Cluster, team: &Team, loads: &[&Load<'_>]) -> Vec<Spent> 
 }
 
 /// The devices, each kind by what its pools were promised.
-fn devices(cluster: &Cluster, team: &Team, loads: &[&Load<'_>]) -> Vec<Spent> {
+fn devices(team: &Team, loads: &[&Load<'_>]) -> Vec<Spent> {
     let grants: Vec<_> = team.grants().collect();
     let names: BTreeSet<&String> = grants.iter().map(|grant| &grant.resource).collect();
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ fn devices(cluster: &Cluster, team: &Team, loads: &[&Load<'_>]) -> Vec<Spent> {
         let what = What::Device(name.clone());
         let things = loads.iter().map(|load| {
             let may_have = grants.iter().enumerate();
-            let may_have = may_have.filter(|(_, grant)| is_of(cluster, team, grant, load, name));
+            let may_have = may_have.filter(|(_, grant)| is_of(team, grant, load, name));
             let places: BTreeSet<_> = may_have.map(|(index, _)| index).collect();
             let asks = load.asks(&what, &Defaults::default());
             (places, if load.shares_a_claim() { 0 } else { asks })
@@ -73,11 +73,10 @@ fn devices(cluster: &Cluster, team: &Team, loads: &[&Load<'_>]) -> Vec<Spent> {
 }
 
 /// Whether a workload takes a device of what a team was promised here.
-fn is_of(cluster: &Cluster, team: &Team, grant: &Grant, load: &Load<'_>, name: &str) -> bool {
-    let namespace = cluster.namespace_of(load.workload);
+fn is_of(team: &Team, grant: &Grant, load: &Load<'_>, name: &str) -> bool {
     let is_elsewhere = grant
         .namespace
-        .is_some_and(|index| *team.namespaces[index] != namespace);
+        .is_some_and(|index| load.namespace != Some(team.namespaces[index].as_str()));
     let mut pools = load.pools.iter();
     !is_elsewhere && grant.resource == name && pools.any(|pool| pool.index == grant.pool)
 }

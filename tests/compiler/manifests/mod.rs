@@ -4,6 +4,8 @@
 mod hostile;
 mod layouts;
 mod others;
+mod reached;
+mod services;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -28,6 +28,8 @@ mod resource_of_others;
 mod resource_unknown;
 mod sees_all_gpus;
 mod selector_matches_nothing;
+mod services_over_limit;
+mod services_overfill_pool;
 mod shares_several;
 mod shm_missing;
 mod text_unquoted;
@@ -73,6 +75,8 @@ pub static RULES: &[&Rule] = &[
     &resource_malformed::RULE,
     &resource_of_others::RULE,
     &cuda_unknown::RULE,
+    &services_over_limit::RULE,
+    &services_overfill_pool::RULE,
 ];
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! An object asks for GPUs in a place that gpuc does not know.
 
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::pod::unknown;
-use crate::manifests::{Rule, Scene};
+use crate::manifests::told::outside;
+use crate::manifests::{Object, Rule, Scene};
 
 /// An object asks for GPUs in a place that gpuc does not know.
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +13,10 @@ pub(super) static RULE: Rule = Rule {
         summary: "an object asks for GPUs in a place that gpuc does not know",
         explain: "### What it checks
 
-Whether an object has GPUs in limits or requests outside of what gpuc takes for a pod: a list of
-`containers`, a template of Argo Workflows, Trainer's nodes, KServe's model.
+Whether an object names GPUs and their number outside of what gpuc takes for a pod: a list of
+`containers`, a template of Argo Workflows with its patch and the manifest in it, Trainer's nodes,
+KServe's servers, Spark's driver and executors. Values of charts, for Flux or Argo CD, are not looked
+into: what they mean, the chart says.
 
 ### Why it matters
 
@@ -23,8 +25,8 @@ it.
 
 ### What to do
 
-Check the pods that its controller makes: `kubectl get pods -o yaml | gpuc check --manifests -`. If
-that is done elsewhere, write `allow: [manifest-not-looked-into]`.
+Check the pods that its controller makes: `kubectl get pods -o yaml | gpuc check --manifests -`, or
+what the chart makes: `helm template … | gpuc check --manifests -`. If that is done elsewhere, write `allow: [manifest-not-looked-into]`.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -70,15 +72,29 @@ spec:
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for object in scene.objects {
-        let Some(entry) = unknown(object) else {
+        let Some(named) = outside(object, scene.sources) else {
             continue;
         };
-        let title = object.title();
-        let message = format!("{title} asks for `{}`, and was not looked into", entry.key);
+        let message = format!(
+            "{} asks for `{}` in `{}`, and was not looked into",
+            object.title(),
+            named.resource,
+            named.path
+        );
         report
-            .draft(&RULE.code, entry.key_span, message)
+            .draft(&RULE.code, named.span, message)
             .here("no container that gpuc knows")
-            .help("check the pods that its controller makes: `kubectl get pods -o yaml`")
+            .help(help(object))
             .emit();
+    }
+}
+
+fn help(object: &Object) -> &'static str {
+    if object.is_of("helm.toolkit.fluxcd.io") || object.kind.starts_with("Application") {
+        "check what the chart makes of its values: `helm template … | gpuc check --manifests -`"
+    } else if object.is_of("kustomize.toolkit.fluxcd.io") {
+        "check what is built: `kubectl kustomize … | gpuc check --manifests -`"
+    } else {
+        "check the pods that its controller makes: `kubectl get pods -o yaml | gpuc check --manifests -`"
     }
 }

@@ -3,7 +3,7 @@
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::place::team_of;
 use crate::manifests::resources::{Amount, amount, is_gpu};
-use crate::manifests::{Container, Object, Pod, Rule, Scene};
+use crate::manifests::{Container, Object, Pod, Rule, Scene, services};
 use crate::node::Node;
 use crate::source::Span;
 
@@ -96,7 +96,7 @@ spec:
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
         of_containers(scene, pod, report);
-        let copies = copies(pod.object);
+        let copies = copies(pod);
         for (resource, asked, span) in asked(pod) {
             let Some((limit, place)) = limit(scene, pod, resource) else {
                 continue;
@@ -177,13 +177,11 @@ fn asked<'n>(pod: &Pod<'n>) -> Vec<(&'n str, u64, Span)> {
 }
 
 /// How many pods a plain controller makes at once; one of others, whose pods a controller of their own makes.
-fn copies(object: &Object) -> u64 {
-    let key = match object.kind.as_str() {
-        "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController" => "replicas",
-        "Job" => return of_job(object),
-        _ => return 1,
-    };
-    number(object, key).unwrap_or(1)
+fn copies(pod: &Pod<'_>) -> u64 {
+    match pod.object.kind.as_str() {
+        "Job" => of_job(pod.object),
+        _ => services::count(pod).map_or(1, |count| count.pods),
+    }
 }
 
 /// How many pods a Job has at once: no more than are left to complete, and none while it is suspended.

@@ -1,0 +1,134 @@
+//! What services of several manifests take together, and what proves nothing.
+
+use super::{LAB, clusters};
+use crate::support::{Outcome, compile_text};
+
+const POD: &str = "spec: {tolerations: [{operator: Exists}], containers: [{name: a, image: 'r.example.com/a:1', \
+                   resources: {limits: {nvidia.com/gpu: 2}}}]}";
+
+/// A controller whose pods ask for two GPUs each; the lab has sixteen, and the team of `research-dev` may have eight.
+fn controller(kind: &str, metadata: &str, spec: &str) -> String {
+    let template = format!("template: {{metadata: {{labels: {{app: a}}}}, {POD}}}");
+    let (group, spec) = match kind {
+        "LeaderWorkerSet" => (
+            "leaderworkerset.x-k8s.io/v1",
+            format!("{spec}, workerTemplate: {{{POD}}}}}"),
+        ),
+        "Job" => (
+            "batch/v1",
+            format!(
+                "{spec}, {}",
+                template.replace("spec: {tol", "spec: {restartPolicy: Never, tol")
+            ),
+        ),
+        _ => ("apps/v1", format!("{spec}, {template}")),
+    };
+    format!("---\napiVersion: {group}\nkind: {kind}\nmetadata: {{{metadata}}}\nspec: {{{spec}}}\n")
+}
+
+fn deployment(name: &str, namespace: &str, replicas: u32) -> String {
+    let metadata = format!("name: {name}, namespace: {namespace}");
+    controller("Deployment", &metadata, &format!("replicas: {replicas}"))
+}
+
+#[track_caller]
+fn of(cluster: &str, files: &[String], expected: &[&str]) {
+    let mut outcome: Outcome = compile_text(cluster);
+    let before = outcome.findings.len();
+    let names: Vec<_> = (0..files.len())
+        .map(|index| format!("{index}.yaml"))
+        .collect();
+    let files = names.iter().zip(files);
+    let files: Vec<_> = files
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    outcome.add_manifests(&files);
+    let found = outcome.findings[before..].iter();
+    // Shared memory is another question.
+    let found = found.filter(|it| it.code.id != "GPUC4013");
+    let found: Vec<_> = found.map(|it| it.code.id).collect();
+    assert_eq!(found, expected, "{files:?}\n{}", outcome.text());
+}
+
+#[test]
+fn a_team_has_no_more_than_it_may_have() {
+    let lab = &clusters()[LAB];
+    let queued = lab.replace("\nteams:", "\nqueueing: kueue\nteams:");
+    let ours = |name: &str, replicas| deployment(name, "research-dev", replicas);
+    for cluster in [lab, &queued] {
+        of(cluster, &[ours("a", 2), ours("b", 2)], &[]);
+        of(cluster, &[ours("a", 2), ours("b", 3)], &["GPUC4038"]);
+        // What one asks for alone is another finding.
+        of(cluster, &[ours("a", 5)], &["GPUC4010"]);
+        // Jobs wait for their turn.
+        let job = controller("Job", "name: j, namespace: research-dev", "parallelism: 4");
+        of(cluster, &[ours("a", 3), job], &[]);
+    }
+    // The workloads of the file count too.
+    let with = format!(
+        "{lab}workloads: [{{name: old, team: research, pool: train, deployment: {{image: 'a:1', gpus: 2, replicas: 2}}}}]\n"
+    );
+    of(&with, &[ours("a", 2)], &[]);
+    of(&with, &[ours("a", 3)], &["GPUC4038"]);
+    // What gpuc makes of one is that one.
+    of(&with, &[ours("old", 3)], &[]);
+}
+
+#[test]
+fn a_pool_has_no_more_than_its_nodes() {
+    let lab = &clusters()[LAB];
+    let all = |files: &[String], expected: &[&str]| of(lab, files, expected);
+    let one = |replicas| deployment("a", "x", replicas);
+    all(&[one(8)], &[]);
+    all(&[one(9)], &["GPUC4039"]);
+    all(&[one(4), deployment("b", "x", 5)], &["GPUC4039"]);
+    // The same object for another stage, and one of the same name in another namespace.
+    all(&[one(8), one(7)], &[]);
+    all(&[one(8), deployment("a", "y", 1)], &["GPUC4039"]);
+    let set = |replicas, size| {
+        let spec = format!("replicas: {replicas}, leaderWorkerTemplate: {{size: {size}");
+        controller("LeaderWorkerSet", "name: a", &spec)
+    };
+    all(&[set(2, 4)], &[]);
+    all(&[set(3, 3)], &["GPUC4039"]);
+    // Sixteen GPUs, of which a DaemonSet takes two on either node.
+    let on_each = controller("DaemonSet", "name: d", "minReadySeconds: 1");
+    all(&[one(6), on_each.clone()], &[]);
+    all(&[one(7), on_each], &["GPUC4039"]);
+}
+
+#[test]
+fn what_is_not_certain_counts_for_nothing() {
+    let lab = &clusters()[LAB];
+    let all = |files: &[String]| of(lab, files, &[]);
+    let many = deployment("a", "x", 50);
+    let scaler = |kind: &str, group: &str, least: &str| {
+        format!(
+            "---\napiVersion: {group}\nkind: {kind}\nmetadata: {{name: s, namespace: x}}\nspec: {{scaleTargetRef: \
+             {{kind: Deployment, name: a}}{least}}}\n"
+        )
+    };
+    let autoscaler = |least| scaler("HorizontalPodAutoscaler", "autoscaling/v2", least);
+    all(&[many.clone(), autoscaler("")]);
+    all(&[many.clone(), scaler("ScaledObject", "keda.sh/v1alpha1", "")]);
+    of(
+        lab,
+        &[many.clone(), autoscaler(", minReplicas: 9")],
+        &["GPUC4039"],
+    );
+    all(&[many.replace("replicas: 50", "replicas: 0")]);
+    all(&[many.replace("replicas: 50", "replicas: \"{{n}}\"")]);
+    all(&[many.replace(
+        "namespace: x",
+        "namespace: x, ownerReferences: [{kind: Rollout}]",
+    )]);
+    all(&[controller("Job", "name: a", "parallelism: 50")]);
+    // Pods of one claim share it, and what is claimed elsewhere is not known.
+    let claims = "resourceClaims: [{name: c, resourceClaimName: c}], containers: [{name: a, image: 'r.example.com/a:1', \
+                  resources: {claims: [{name: c}]}}]}}}\n---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: \
+                  {name: c}\nspec: {devices: {requests: [{name: g, exactly: {deviceClassName: train.gpuc.dev}}]}}\n";
+    let at = many.find("containers: ").unwrap();
+    let shared = format!("{}{claims}", &many[..at]);
+    let dra = &clusters()["claims.yaml"];
+    of(dra, &[shared], &[]);
+}
