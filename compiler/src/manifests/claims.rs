@@ -159,19 +159,33 @@ pub(super) fn read(cluster: &Cluster, given: &Given<'_>, pod: &Pod<'_>, demand: 
 
 /// What an object claims; `None` where that is not certain: a request of alternatives, or of as many as there are.
 fn requests(object: &Object) -> Option<Vec<Claim>> {
+    requested(object)?.iter().map(request).collect()
+}
+
+/// The requests of a claim or a template of claims, as written.
+pub(super) fn requested(object: &Object) -> Option<&[Node]> {
     let spec = object.root.get("spec")?;
     let spec = if object.kind == TEMPLATE {
         spec.get("spec")?
     } else {
         spec
     };
-    let requests = spec.get("devices")?.get("requests")?.items();
-    requests.iter().map(request).collect()
+    Some(spec.get("devices")?.get("requests")?.items())
 }
 
-/// One request; before `v1beta2` what is now under `exactly` stood beside the name.
-fn request(request: &Node) -> Option<Claim> {
-    let exactly = request.get("exactly").unwrap_or(request);
+/// Whether an object is a claim or a template of claims.
+pub(super) fn is_claim(object: &Object) -> bool {
+    object.is_of("resource.k8s.io") && [CLAIM, TEMPLATE].contains(&object.kind.as_str())
+}
+
+/// What a request asks for: below `exactly`, or beside its name as before `v1beta2`.
+pub(super) fn exactly(request: &Node) -> &Node {
+    request.get("exactly").unwrap_or(request)
+}
+
+/// One request.
+pub(super) fn request(request: &Node) -> Option<Claim> {
+    let exactly = exactly(request);
     let class = exactly.get("deviceClassName")?;
     let is = |key: &str| exactly.get(key).and_then(Node::text);
     if is("allocationMode") == Some("All") || is("adminAccess") == Some("true") {

@@ -73,10 +73,20 @@ spec:
     run,
 };
 
-/// What NVIDIA's driver for claims brings, by the domain.
+/// What NVIDIA's driver for claims brings, and the domain of its names.
 ///
-/// Source: kubernetes-sigs/dra-driver-nvidia-gpu, templates of its chart (from memory).
+/// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 deployments/helm/dra-driver-nvidia-gpu/templates/deviceclass-*.yaml.
+const BROUGHT: &[&str] = &[
+    "gpu.nvidia.com",
+    "mig.nvidia.com",
+    "vfio.gpu.nvidia.com",
+    "compute-domain-daemon.nvidia.com",
+    "compute-domain-default-channel.nvidia.com",
+];
 const NVIDIAS: &str = ".nvidia.com";
+
+/// What people call a class without the domain of whoever brings it.
+const PLAIN: &[&str] = &["gpu", "gpus", "mig", "nvidia", "nvidia-gpu"];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let kinds = ["ResourceClaim", "ResourceClaimTemplate"];
@@ -84,6 +94,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     let pools = scene.cluster.pools.iter().flat_map(|pool| &pool.classes);
     known.extend(pools.map(|class| class.name.as_str()));
     let has_driver = !known.is_empty();
+    if has_driver {
+        known.extend(BROUGHT);
+    }
     let own = scene
         .objects
         .iter()
@@ -96,9 +109,14 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     {
         for node in classes(&object.root) {
             let class = node.text().unwrap_or_default();
-            let is_brought = class.ends_with(NVIDIAS) && has_driver;
             let is_ours = class.ends_with(".gpuc.dev") || class.ends_with(NVIDIAS);
-            if !is_ours || is_brought || known.contains(&class) || own.contains(&class) {
+            // A resource's name is no class's, whoever brings it.
+            let is_wrong = PLAIN.contains(&class) || class.starts_with("nvidia.com");
+            let is_misspelt = ["nvid", "gpuc"].iter().any(|part| class.contains(part));
+            let near = words::nearest(class, known.iter().copied());
+            let near = near.filter(|_| is_misspelt && !class.ends_with(".gpuc.dev"));
+            let is_there = known.contains(&class) || own.contains(&class);
+            if is_there || !(is_ours || is_wrong || near.is_some()) {
                 continue;
             }
             let message = format!(
@@ -114,10 +132,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 Some(pool) => draft.label(pool.name.span, format!("pool `{}` has GPUs", pool.name)),
                 None => draft,
             };
-            let draft = match known.as_slice() {
-                [] => draft
+            let pools = known.iter().filter(|it| !BROUGHT.contains(it));
+            let pools: Vec<_> = pools.copied().collect();
+            let draft = match (near, pools.as_slice()) {
+                (Some(near), _) => draft.help(format!("write `{near}`")),
+                (None, []) => draft
                     .help("no pool has `allocation: dra`: ask for a resource instead of a claim"),
-                known => draft.help(format!("the pools have {}", words::all(known, "and"))),
+                (None, pools) => draft.help(format!("the pools have {}", words::all(pools, "and"))),
             };
             draft.emit();
         }

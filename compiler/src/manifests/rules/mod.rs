@@ -1,7 +1,11 @@
 //! The rules about manifests, one file each.
 
 mod amount_not_whole;
+mod claim_count;
+mod claim_named_twice;
 mod claim_not_listed;
+mod claim_request_unknown;
+mod claim_shape;
 mod claim_twice;
 mod claim_unknown;
 mod claim_unused;
@@ -77,6 +81,10 @@ pub static RULES: &[&Rule] = &[
     &cuda_unknown::RULE,
     &services_over_limit::RULE,
     &services_overfill_pool::RULE,
+    &claim_count::RULE,
+    &claim_shape::RULE,
+    &claim_request_unknown::RULE,
+    &claim_named_twice::RULE,
 ];
 
 #[cfg(test)]

@@ -1,0 +1,162 @@
+//! A claim is written as another version of its API has it.
+
+use crate::diag::{Code, Report, Severity};
+use crate::manifests::claims::{KEYS, is_claim, requested};
+use crate::manifests::{Object, Rule, Scene};
+use crate::node::{Entry, Node};
+
+/// A claim is written as another version of its API has it.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4041",
+        name: "manifest-claim-shape",
+        severity: Severity::Error,
+        summary: "a claim is written as another version of its API has it",
+        explain: "### What it checks
+
+Whether what a ResourceClaim or its template asks for stands where its version of `resource.k8s.io` has
+it: below `exactly` in `v1` and `v1beta2`, beside the request's name in `v1beta1`; whether the version
+is one that knows requests of devices at all; and whether a pod names its claims as Kubernetes does
+since 1.31, without `source`.
+
+### Why it matters
+
+The API server refuses such a claim, or drops the fields that it does not know: a pod then has a claim
+of nothing.
+
+### What to do
+
+Write `apiVersion: resource.k8s.io/v1`, and what is asked for below `exactly`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.36"}
+cloud: {onPrem: {context: demo}}
+stack: {allocation: dra}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, deviceClassName: gpu.gpuc.dev}]
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.36"}
+cloud: {onPrem: {context: demo}}
+stack: {allocation: dra}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
+"#,
+    },
+    run,
+};
+
+/// What stands below `exactly`.
+const BELOW: &[&str] = &[
+    "deviceClassName",
+    "selectors",
+    "allocationMode",
+    "count",
+    "adminAccess",
+    "tolerations",
+    "capacity",
+];
+
+/// Versions of before requests of devices, which no Kubernetes since 1.31 serves.
+///
+/// Source: kubernetes `staging/src/k8s.io/api/resource/v1alpha2`, which 1.31 removed (from memory).
+const OF_OLD: &[&str] = &["v1alpha1", "v1alpha2"];
+
+// Source: kubernetes `staging/src/k8s.io/api/resource/v1beta1/types.go` and `v1/types.go`, `DeviceRequest`;
+// `staging/src/k8s.io/api/core/v1/types.go`, `PodResourceClaim` (from memory).
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for object in scene.objects.iter().filter(|it| is_claim(it)) {
+        of_object(object, report);
+    }
+    for pod in &scene.pods {
+        let claims = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
+        for entry in claims.iter().filter_map(|claim| claim.entry("source")) {
+            let named = KEYS.iter().find_map(|(key, _)| entry.value.entry(key));
+            let help = match named.and_then(|named| Some((named, named.value.text()?))) {
+                Some((named, name)) => format!("write `{}: {name}` beside the `name`", named.key),
+                None => "name the claim beside the `name`".to_owned(),
+            };
+            let message = format!("{} names a claim below `source`", pod.title());
+            let draft = report.draft(&RULE.code, entry.key_span, message);
+            draft
+                .here("Kubernetes knows no such key since 1.31")
+                .help(help)
+                .emit();
+        }
+    }
+}
+
+fn of_object(object: &Object, report: &mut Report) {
+    let title = object.title();
+    let version = object.api_version.rsplit('/').next().unwrap_or_default();
+    if OF_OLD.contains(&version) {
+        let Some(written) = object.root.get("apiVersion") else {
+            return;
+        };
+        let message = format!("{title} is of `{version}`, which Kubernetes does not know any more");
+        let draft = report.draft(&RULE.code, written.span(), message);
+        draft
+            .help("write `resource.k8s.io/v1`, and `devices.requests` in place of `resourceClassName`")
+            .emit();
+        return;
+    }
+    let is_flat = ["v1alpha3", "v1beta1"].contains(&version);
+    let wrong = |request: &'_ Node| -> Option<(Entry, &'static str)> {
+        let exactly = request.entry("exactly").filter(|_| is_flat);
+        let beside = request.entries().iter();
+        let mut beside = beside.filter(|it| !is_flat && BELOW.contains(&it.key.as_str()));
+        let alternatives = request.get("firstAvailable").is_some();
+        match (exactly, beside.next()) {
+            (Some(exactly), _) => Some((exactly.clone(), "beside the request's `name`")),
+            (None, Some(first)) if !alternatives => Some((first.clone(), "below `exactly`")),
+            _ => None,
+        }
+    };
+    for request in requested(object).unwrap_or_default() {
+        let Some((entry, place)) = wrong(request) else {
+            continue;
+        };
+        let message = format!(
+            "`{}` of {title} stands where `{version}` has none",
+            entry.key
+        );
+        let draft = report.draft(&RULE.code, entry.key_span, message);
+        let help = match entry.key.as_str() {
+            "exactly" => format!(
+                "write what is below `exactly` {place}, or `apiVersion: resource.k8s.io/v1`"
+            ),
+            _ => format!("write it {place}: `exactly: {{deviceClassName: …}}`"),
+        };
+        draft.help(help).emit();
+    }
+}
