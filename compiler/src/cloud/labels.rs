@@ -12,6 +12,8 @@ pub struct OwnLabel {
     pub values: Vec<String>,
     /// Whether every node has it. Where it is not known that all do, a node may lack it.
     pub always: bool,
+    /// Whether the values are only what it begins with.
+    pub begins: bool,
 }
 
 impl OwnLabel {
@@ -21,6 +23,17 @@ impl OwnLabel {
             key,
             values: vec![value.into()],
             always: true,
+            begins: false,
+        }
+    }
+
+    /// A label of every node that begins with one of these.
+    pub(super) fn beginning(key: &'static str, values: Vec<String>) -> Self {
+        Self {
+            key,
+            values,
+            always: true,
+            begins: true,
         }
     }
 
@@ -38,6 +51,7 @@ impl OwnLabel {
             key,
             values: Vec::new(),
             always: true,
+            begins: false,
         }
     }
 }
@@ -53,21 +67,28 @@ pub(super) fn labels_of_others(own: &str, pool: &Pool) -> Vec<&'static str> {
     prefixes.copied().filter(|_| is_made).collect()
 }
 
-/// The labels by which a cloud's controller says where a node is; of zones that nobody names, none.
+/// The labels by which a cloud's controller says where a node is. Of zones that nobody names it is certain how they
+/// begin: every cloud that has zones calls them after their region, and `others` are what nodes without one have.
 ///
 /// Source: <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
 pub(super) fn labels_of_place(
     zones: impl IntoIterator<Item = String>,
     region: String,
+    others: &[&str],
 ) -> Vec<OwnLabel> {
-    let zones = ("topology.kubernetes.io/zone", zones.into_iter().collect());
-    let region = ("topology.kubernetes.io/region", vec![region]);
-    let labels: [(_, Vec<String>); 2] = [zones, region];
-    let labels = labels.into_iter().filter(|(_, values)| !values.is_empty());
-    let own = |(key, values)| OwnLabel {
-        key,
-        values,
-        always: true,
+    const ZONE: &str = "topology.kubernetes.io/zone";
+    let zones: Vec<String> = zones.into_iter().collect();
+    let zone = if zones.is_empty() {
+        let others = others.iter().map(|other| (*other).to_owned());
+        OwnLabel::beginning(ZONE, [region.clone()].into_iter().chain(others).collect())
+    } else {
+        OwnLabel {
+            values: zones,
+            ..OwnLabel::never(ZONE)
+        }
     };
-    labels.map(own).collect()
+    vec![
+        zone,
+        OwnLabel::always("topology.kubernetes.io/region", region),
+    ]
 }

@@ -346,6 +346,8 @@ pub struct Facts {
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Labels that it sets still and has others for, each with that.
     pub replaced_labels: &'static [(&'static str, &'static str)],
+    /// Labels without a domain that its own nodes have, and others only where somebody puts them there.
+    pub label_words: &'static [&'static str],
     /// What begins the labels that only its own nodes have.
     pub label_prefixes: &'static [&'static str],
     /// Resources of its machines' accelerators that are not NVIDIA's, by what begins their names, and whose they are.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use crate::diag::Edit;
-use crate::node::{Entry, Node, Origin};
-use crate::source::{Source, Sources, Span};
+use crate::node::{Entry, Node, Origin, Scalar, Value};
+use crate::source::{Source, Sources, Span, offset};
 use crate::yaml::core_schema::{Core, read};
 use crate::yaml::to_yaml;
 
@@ -21,9 +21,65 @@ fn own(node: &Node) -> Option<Span> {
     }
 }
 
-/// Another value in place of a leaf, in the quotes that it has.
+/// Another value in place of a leaf, in the quotes that it has. A tag before it, which says what it is, stays, so that
+/// there is no edit; text in quotes takes the tag's place.
 pub(super) fn value(sources: &Sources, node: &Node, text: &str) -> Option<Edit> {
-    in_its_quotes(sources, own(node)?, text)
+    let span = own(node)?;
+    match tag(sources, span) {
+        None => in_its_quotes(sources, span, text),
+        Some(start) if text.starts_with('"') => Some(Edit {
+            span: Span { start, ..span },
+            text: text.to_owned(),
+        }),
+        Some(_) => None,
+    }
+}
+
+/// Text in place of a leaf, in the quotes that it has or in those that it needs.
+pub(super) fn text(sources: &Sources, node: &Node, text: &str) -> Option<Edit> {
+    let is_quoted = sources.text(own(node)?).starts_with(['"', '\'']);
+    if is_quoted {
+        value(sources, node, text)
+    } else {
+        value(sources, node, &word(text, false))
+    }
+}
+
+/// Where a tag begins that stands right before a leaf.
+fn tag(sources: &Sources, span: Span) -> Option<u32> {
+    let source = sources.get(span.source)?;
+    let before = source.text()[..span.start as usize].trim_end_matches(' ');
+    let start = before
+        .rfind([' ', '\n', '{', '[', ','])
+        .map_or(0, |end| end + 1);
+    before[start..].starts_with('!').then(|| offset(start))
+}
+
+/// A value for a key that has none.
+pub(super) fn filled(sources: &Sources, entry: &Entry, value: &Json) -> Option<Edit> {
+    let span = own(&entry.value)?;
+    let source = sources.get(span.source)?;
+    let text = source.text();
+    let key_end = entry.key_span.end as usize;
+    let written = match &entry.value.value {
+        Value::Scalar(Scalar::Written { text, plain: true }) => text.as_str(),
+        _ => return None,
+    };
+    let value = flow(
+        value,
+        quoted(
+            source,
+            Span {
+                start: entry.key_span.start,
+                ..span
+            },
+        ),
+    );
+    if ["~", "null"].contains(&written) && sources.text(span) == written {
+        return Some(Edit { span, text: value });
+    }
+    let is_nothing = written.is_empty() && text[key_end..].starts_with(':');
+    is_nothing.then(|| place(span.source, offset(key_end + 1), format!(" {value}")))
 }
 
 /// Another key for a value.
@@ -136,15 +192,36 @@ fn in_brackets(span: Span, last: Option<u32>, text: String) -> Option<Edit> {
     Some(place(span.source, at, text))
 }
 
+/// A text up to the end of something, without the comments at its end that stand no further to the right than it: they
+/// are about what comes after. Further to the right they may be lines of a text.
+fn without_comments(text: &str, span: Span) -> &str {
+    let line = text[..span.start as usize]
+        .rfind('\n')
+        .map_or(0, |end| end + 1);
+    let column = span.start as usize - line;
+    let mut until = &text[..span.end as usize];
+    loop {
+        let trimmed = until.trim_end_matches([' ', '\r', '\n']);
+        let start = trimmed.rfind('\n').map_or(0, |end| end + 1);
+        let last = &trimmed[start..];
+        let comment = last.trim_start_matches(' ');
+        let is_comment = comment.starts_with('#') && last.len() - comment.len() <= column;
+        if !is_comment || start <= span.start as usize {
+            return until;
+        }
+        until = &text[..start];
+    }
+}
+
 /// Adds whole lines after the line on which something ends.
 fn lines_after(source: &Source, span: Span, lines: impl Iterator<Item = String>) -> Option<Edit> {
     let text = source.text();
     // Text after `|` ends, for the parser, where the next line's own text begins.
-    let until = text[..span.end as usize].trim_end_matches(' ');
+    let until = without_comments(text, span).trim_end_matches(' ');
     let end = if until.ends_with('\n') {
         until.len()
     } else {
-        span.end as usize
+        until.len().max(without_comments(text, span).len())
     };
     let rest = &text[end..];
     let ends_line = text[..end].ends_with('\n');
@@ -290,6 +367,16 @@ mod tests {
                 "a:\n  a:\n    t: |\n      x\n  z: 1\n",
                 &["a", "a"],
                 "a:\n  a:\n    t: |\n      x\n    b:\n      c: \"true\"\n      d: 1\n  z: 1\n",
+            ),
+            (
+                "a:\n  t: |\n    x\n    # y\n\n# z\nz: 1\n",
+                &["a"],
+                "a:\n  t: |\n    x\n    # y\n\n  b:\n    c: \"true\"\n    d: 1\n# z\nz: 1\n",
+            ),
+            (
+                "a:\n- x: 1\n  y:\n    z: 1\n# z\nz: 1\n",
+                &["a", ""],
+                "a:\n- x: 1\n  y:\n    z: 1\n  b:\n    c: \"true\"\n    d: 1\n# z\nz: 1\n",
             ),
             (
                 "a:\n  t: |\n    x\nz: 1\n",

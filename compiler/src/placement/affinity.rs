@@ -115,6 +115,16 @@ impl Requirement {
             Held::Is(value) => Answer::of(self.matches(Some(&value))),
             Held::Absent => Answer::of(self.matches(None)),
             Held::Unknown => Answer::Perhaps,
+            Held::Begins(starts) => {
+                let begins = |value: &String| starts.iter().any(|start| value.starts_with(start));
+                match self.operator {
+                    Operator::In if !self.values.iter().any(begins) => Answer::No,
+                    Operator::NotIn if !self.values.iter().any(begins) => Answer::Yes,
+                    Operator::Exists => Answer::Yes,
+                    Operator::DoesNotExist => Answer::No,
+                    _ => Answer::Perhaps,
+                }
+            }
             Held::OneOf(values) => {
                 let answers = values.iter().map(|value| self.matches(value.as_deref()));
                 let answers: Vec<_> = answers.collect();

@@ -21,6 +21,8 @@ pub(super) enum Held {
     Is(String),
     /// It has one of these values, or is not there where `None` is among them.
     OneOf(Vec<Option<String>>),
+    /// It begins with one of these.
+    Begins(Vec<String>),
     /// It is not there.
     Absent,
     /// Nothing is known.
@@ -69,6 +71,7 @@ impl NodeLabels {
         for label in cluster.cloud.own_labels(cluster, pool) {
             match &label.values[..] {
                 [] => labels.set(label.key, Held::Absent),
+                values if label.begins => labels.set(label.key, Held::Begins(values.to_vec())),
                 [value] if label.always => labels.is(label.key, value),
                 values if label.key == ZONE => zones = values.to_vec(),
                 values => {
@@ -272,6 +275,7 @@ fn reason(asked: &Requirement, pool: &Pool, labels: &NodeLabels) -> Option<Reaso
             [Some(value), ..] if answer == Answer::No => Some(value.clone()),
             _ => None,
         },
+        Held::Begins(starts) => starts.first().map(|start| format!("{start}…")),
         Held::Absent | Held::Unknown => None,
     };
     let own = pool.labels.iter().chain(&pool.selector);

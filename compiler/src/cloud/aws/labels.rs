@@ -4,7 +4,7 @@
 //! which; aws/karpenter-provider-aws@027ed241 `pkg/providers/instancetype/types.go` (`computeRequirements`);
 //! `alpha.eksctl.io/nodegroup-name`: eksctl-io/eksctl `pkg/apis/eksctl.io/v1alpha5/labels.go` (from memory).
 
-use super::{karpenter, node_group::NodeGroup};
+use super::{ACCELERATOR_LABEL, karpenter, node_group::NodeGroup};
 use crate::cloud::OwnLabel;
 use crate::model::{Cluster, MachineType, Pool};
 
@@ -25,12 +25,15 @@ pub(super) fn of(cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
             OwnLabel::always(NODE_GROUP, name),
             OwnLabel::always(CAPACITY, NodeGroup::capacity_of(pool).word()),
             OwnLabel::perhaps("alpha.eksctl.io/nodegroup-name", name),
+            // Where it is there, gpuc or the file wrote it.
+            OwnLabel::never(ACCELERATOR_LABEL),
         ];
     }
     let mut labels = vec![
         OwnLabel::never(NODE_GROUP),
         OwnLabel::never(CAPACITY),
         OwnLabel::never("alpha.eksctl.io/nodegroup-name"),
+        OwnLabel::never(ACCELERATOR_LABEL),
         OwnLabel::always("karpenter.sh/nodepool", name),
         OwnLabel::always("karpenter.sh/capacity-type", karpenter::capacity(pool)),
     ];

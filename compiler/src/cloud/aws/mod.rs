@@ -88,8 +88,10 @@ static FACTS: Facts = Facts {
     replaced_labels: &[],
     // Neuron's device plugin (from memory).
     other_accelerators: &[("aws.amazon.com/neuron", "AWS' accelerators")],
+    label_words: &[],
     label_prefixes: &[
         "eks.amazonaws.com/",
+        "k8s.amazonaws.com/",
         "alpha.eksctl.io/",
         "karpenter.k8s.aws/",
     ],
@@ -219,7 +221,7 @@ impl Cloud for Eks {
     fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
         let zones = pool.written.zones.iter().map(|zone| zone.value.clone());
         let region = section(&cluster.written).region.value.clone();
-        let mut labels = labels_of_place(zones, region);
+        let mut labels = labels_of_place(zones, region, &[]);
         if !pool.is_existing() {
             labels.extend(labels::of(cluster, pool));
         }

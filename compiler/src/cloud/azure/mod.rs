@@ -97,6 +97,8 @@ static FACTS: Facts = Facts {
         ("storagetier", "kubernetes.azure.com/storagetier"),
     ],
     other_accelerators: &[],
+    // articles/aks/use-labels.md, the labels of old.
+    label_words: &["agentpool"],
     label_prefixes: &["kubernetes.azure.com/"],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
     driver_daemon_set: false,
@@ -171,7 +173,9 @@ impl Cloud for Azure {
         let location = section(&cluster.written).location.to_ascii_lowercase();
         let zones = pool.written.zones.iter();
         let zones = zones.map(|zone| format!("{location}-{}", zone.value));
-        let mut labels = labels_of_place(zones, location.clone());
+        // Machines outside of zones have their fault domain, a digit, there (from memory).
+        let domains = ["0", "1", "2", "3", "4"];
+        let mut labels = labels_of_place(zones, location.clone(), &domains);
         if !pool.is_existing() {
             labels.extend(labels::of(pool));
         }

@@ -27,6 +27,7 @@ pub(super) fn of(pool: &Pool) -> Vec<OwnLabel> {
             .map(str::to_owned)
             .into(),
             always: false,
+            begins: false,
         },
     ];
     match pool.written.capacity.value {

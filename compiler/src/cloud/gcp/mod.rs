@@ -90,6 +90,7 @@ static FACTS: Facts = Facts {
     replaced_labels: &[],
     // cloud.google.com/kubernetes-engine/docs/how-to/tpus (from memory).
     other_accelerators: &[("google.com/tpu", "Google's TPUs")],
+    label_words: &[],
     label_prefixes: &["cloud.google.com/"],
     drivers: &[
         DriverOwner::DaemonSet,
@@ -212,7 +213,7 @@ impl Cloud for Gke {
         let gcp = section(&cluster.written);
         let zones = place::zones(gcp, pool).into_iter().map(str::to_owned);
         let region = names::region_of_zone(&gcp.location).unwrap_or(&gcp.location);
-        let mut labels = labels_of_place(zones, region.to_owned());
+        let mut labels = labels_of_place(zones, region.to_owned(), &[]);
         if !pool.is_existing() {
             labels.extend(labels::of(pool));
         }

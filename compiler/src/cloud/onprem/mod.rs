@@ -53,6 +53,7 @@ static FACTS: Facts = Facts {
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     replaced_labels: &[],
     other_accelerators: &[],
+    label_words: &[],
     label_prefixes: &[],
     drivers: &[
         DriverOwner::Host,

@@ -86,7 +86,12 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let extended = extended.filter(|entry| is_extended(&entry.key));
             for entry in extended.filter(|entry| amount(&entry.value) == Amount::Refused) {
                 let written = entry.value.text().unwrap_or_default();
-                let message = format!("`{written}` of `{}` is no whole number", entry.key);
+                let what = if is_negative(written) {
+                    "less than nothing"
+                } else {
+                    "no whole number"
+                };
+                let message = format!("`{written}` of `{}` is {what}", entry.key);
                 let draft = report.draft(&RULE.code, entry.value.span(), message);
                 let offers = scene.offering(&entry.key);
                 let draft = match offers.first() {
@@ -102,4 +107,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             }
         }
     }
+}
+
+fn is_negative(written: &str) -> bool {
+    let digits = written.strip_prefix('-');
+    digits.is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()))
 }

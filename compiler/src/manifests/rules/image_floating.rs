@@ -92,7 +92,10 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         };
         let draft = report.draft(&RULE.code, node.span(), format!("`{text}` {what}"));
         draft
-            .help(format!("write a version: `{}:1.0.0`", parts.name))
+            .help(format!(
+                "write a tag that stays, or the image's digest: `{}@sha256:…`",
+                parts.name
+            ))
             .emit();
     }
 }

@@ -102,8 +102,8 @@ const REPLACED: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the documentation of old scheduled GPUs by.
-const ACCELERATOR: &str = "accelerator";
+/// What documentation of old and tutorials schedule GPUs by, which nobody sets.
+const NOBODYS: &[&str] = &["accelerator", "hardware-type"];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
@@ -148,7 +148,7 @@ fn say(
             format!("the label `{key}` has been replaced"),
             format!("write `{new}`"),
         ),
-        None if key == ACCELERATOR && !is_set => (
+        None if NOBODYS.contains(&key) && !is_set => (
             format!("no pool has the label `{key}`"),
             format!("choose a pool by `{POOL_LABEL}`, its name"),
         ),

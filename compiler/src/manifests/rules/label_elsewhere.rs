@@ -143,9 +143,12 @@ fn elsewhere(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
     }
     let facts = CLOUDS.iter().map(|cloud| cloud.facts());
     let mut others = facts.filter(|facts| facts.key != own.key);
+    // One without a domain may be anybody's where this cloud has it too.
+    let is_own = own.label_words.contains(&key);
     let other = others.find(|facts| {
         let mut prefixes = facts.label_prefixes.iter();
-        prefixes.any(|prefix| key.starts_with(prefix))
+        let is_word = !is_own && facts.label_words.contains(&key);
+        is_word || prefixes.any(|prefix| key.starts_with(prefix))
     });
     other.map(|facts| facts.name)
 }

@@ -95,12 +95,16 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 Why::TooMany { .. } | Why::Cpu { .. } | Why::Memory { .. }
             )
         };
+        let is_count = |reason: &&Reason| matches!(reason.why, Why::TooMany { .. });
         let reasons = unplaced.verdicts.iter().filter_map(|verdict| {
-            let reason = against(verdict).find(is_size)?;
+            let count = against(verdict).find(is_count);
+            let reason = count.or_else(|| against(verdict).find(is_size))?;
             Some((verdict.pool, reason))
         });
         let reasons: Vec<_> = reasons.collect();
-        let Some((_, first)) = reasons.first() else {
+        // The devices are what the pod is for, and CPUs what small pools lack.
+        let count = reasons.iter().find(|(_, reason)| is_count(reason));
+        let Some((_, first)) = count.or(reasons.first()) else {
             continue;
         };
         let message = format!("{} asks for more than a node of any pool has", pod.title());

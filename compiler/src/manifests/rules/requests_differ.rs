@@ -88,6 +88,8 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         for container in &pod.containers {
             let limits = container.list("limits");
             let requests = container.list("requests").iter();
+            // What is no amount is another finding.
+            let requests = requests.filter(|entry| amount(&entry.value) != Amount::Refused);
             for request in requests.filter(|entry| is_extended(&entry.key)) {
                 let limit = limits.iter().find(|limit| limit.key == request.key);
                 let draft = match limit {

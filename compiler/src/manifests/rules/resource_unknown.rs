@@ -162,6 +162,15 @@ fn help(scene: &Scene<'_>, name: &str, gpus: &[&str]) -> String {
     if let Some(meant) = meant(name, gpus) {
         return format!("write `{meant}`");
     }
+    if is_share(name) {
+        return match gpus.iter().find(|name| name.ends_with(SHARED)) {
+            Some(shared) => format!("write `{shared}`"),
+            None => format!(
+                "no pool offers shares by a name of their own: ask for {}",
+                words::all(gpus, "or")
+            ),
+        };
+    }
     if is_label(name) {
         return format!(
             "ask for `{first}`, and choose the card by `nodeSelector: {{{POOL_LABEL}: …}}`: the name is a label's"
@@ -178,11 +187,37 @@ fn is_label(name: &str) -> bool {
     own.is_some_and(|own| own != "shared")
 }
 
+/// What shares are called where they have a name of their own.
+const SHARED: &str = ".shared";
+
+/// What people call a share of a GPU.
+fn is_share(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "gpu.share",
+        "gpu.shares",
+        "gpu.shared",
+        "gpu-share",
+        "gpu-shared",
+        "gpushare",
+        "shared-gpu",
+        "sharedgpu",
+        "gpu_shared",
+    ];
+    let own = name
+        .strip_prefix("nvidia.com/")
+        .map(str::to_ascii_lowercase);
+    own.is_some_and(|own| WORDS.contains(&own.as_str()))
+}
+
 /// The one name that can be meant: another spelling of it, or the only one there is of whole GPUs and shares.
 fn meant<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
     let same = gpus.iter().find(|gpu| gpu.eq_ignore_ascii_case(name));
     if let Some(same) = same {
         return Some(same);
+    }
+    let mut shared = gpus.iter().filter(|gpu| gpu.ends_with(SHARED));
+    if let Some(shared) = shared.next().filter(|_| is_share(name)) {
+        return Some(shared);
     }
     let is_plain = [
         ALPHA,
@@ -201,7 +236,8 @@ fn meant<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
 /// Whether one name is another spelling of the other, so that an amount of the one is the same of the other.
 fn is_spelling(name: &str, meant: &str) -> bool {
     let is_whole = [ALPHA, "nvidia.com/gpus"].contains(&name) && meant == "nvidia.com/gpu";
-    is_whole || name.eq_ignore_ascii_case(meant)
+    let is_shared = is_share(name) && meant.ends_with(SHARED);
+    is_whole || is_shared || name.eq_ignore_ascii_case(meant)
 }
 
 /// Another name for the resource wherever the container has it; nothing where it asks for that one too.

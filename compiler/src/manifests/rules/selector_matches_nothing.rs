@@ -116,9 +116,17 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let there = there(&reason.why, &unplaced.verdicts, &with);
         let names: Vec<_> = with.iter().filter(|pool| !pool.is_existing()).collect();
         let names: Vec<_> = names.iter().map(|pool| pool.name.as_str()).collect();
-        let meant = meant(&reason.why, &names, &there);
+        let by_model = by_model(&reason.why, scene);
+        let named = by_model.map(|pool| pool.name.as_str());
+        let meant = meant(&reason.why, &names, &there).or(named);
         let edit = meant.and_then(|name| edit(scene, reason, name));
-        let draft = draft.help(help(&reason.why, meant, &there, &names));
+        let draft = match by_model.filter(|pool| meant == Some(pool.name.as_str())) {
+            Some(pool) => draft.help(format!(
+                "write `{POOL_LABEL}: {}`, the pool with this GPU",
+                pool.name
+            )),
+            None => draft.help(help(&reason.why, meant, &there, &names)),
+        };
         match edit {
             Some(edit) => draft.fix(vec![edit]).emit(),
             None => draft.emit(),
@@ -148,6 +156,32 @@ fn there(why: &Why, verdicts: &[Verdict<'_>], with: &[&Pool]) -> Vec<String> {
     values.sort_unstable();
     values.dedup();
     values
+}
+
+/// The one pool whose GPU is written in place of its name.
+fn by_model<'s>(why: &Why, scene: &Scene<'s>) -> Option<&'s Pool> {
+    let Why::Label { asked, .. } = why else {
+        return None;
+    };
+    let [value] = asked.values.as_slice() else {
+        return None;
+    };
+    let plain = |name: &str| {
+        let letters = name.chars().filter(char::is_ascii_alphanumeric);
+        letters.collect::<String>().to_ascii_lowercase()
+    };
+    let value = plain(value.to_ascii_lowercase().trim_start_matches("nvidia-"));
+    let is_it = |name: &&str| plain(name) == value;
+    let mut with = scene.cluster.gpu_pools().filter(|(pool, gpus)| {
+        let model = gpus.model;
+        // `A100` is what comes before the first hyphen of `a100-sxm4-80gb`.
+        let family = model.key.split('-').next().unwrap_or_default();
+        let mut names = model.aliases.iter().copied().chain([model.key, family]);
+        !pool.is_existing() && names.any(|name| is_it(&name))
+    });
+    let (only, _) = with.next()?;
+    let is_name = asked.key == POOL_LABEL && asked.operator == Operator::In;
+    (is_name && with.next().is_none()).then_some(only)
 }
 
 /// The one value that is meant: a pool's name that was misspelt, or the same in other letters. A card or a machine

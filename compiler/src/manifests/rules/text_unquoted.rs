@@ -1,7 +1,7 @@
 //! A value that has to be text is a number or a switch.
 
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::{Pod, Rule, Scene, edit};
+use crate::manifests::{Object, Pod, Rule, Scene, edit};
 use crate::node::{Node, Scalar, Value};
 use crate::yaml::core_schema::{Core, read};
 
@@ -14,8 +14,10 @@ pub(super) static RULE: Rule = Rule {
         summary: "a value that has to be text is a number or a switch",
         explain: "### What it checks
 
-Whether the values of `nodeSelector`, node affinity, tolerations, environment variables, labels and
-annotations, those of pod templates too, are text. YAML takes `true`, `yes`, `80` and `1.0` without quotes for something else.
+Whether the values of `nodeSelector`, node affinity, tolerations, environment variables, `command`,
+`args`, labels and annotations, those of pod templates too, are text; `rayStartParams` of Ray and
+`nodeLabels` of Kueue's flavors as well. YAML takes `true`, `yes`, `80` and `1.0` without quotes for
+something else.
 
 ### Why it matters
 
@@ -87,15 +89,22 @@ const SWITCHES: &[&str] = &["yes", "no", "on", "off"];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for object in scene.objects {
+        let title = object.title();
         let metadata = object.root.get("metadata");
-        of_metadata(scene, metadata, &object.title(), report);
+        of_metadata(scene, metadata, &title, report);
+        for (value, what) in of_kind(object) {
+            say(scene, value, &what, &title, report);
+        }
     }
     for pod in &scene.pods {
         let title = pod.title();
-        let metadata = around(&pod.object.root, pod.spec).and_then(|it| it.get("metadata"));
+        let template = around(&pod.object.root, pod.spec);
+        // Argo's templates have the metadata of their pods beside the container.
+        let templates = template.into_iter().chain([pod.spec]);
+        let metadata = templates.filter_map(|it| it.get("metadata")).next();
         of_metadata(scene, metadata, &title, report);
         for (value, what) in texts(pod) {
-            say(scene, value, what, &title, report);
+            say(scene, value, &what, &title, report);
         }
     }
 }
@@ -104,7 +113,8 @@ fn of_metadata(scene: &Scene<'_>, metadata: Option<&Node>, title: &str, report: 
     for (key, what) in [("labels", "label"), ("annotations", "annotation")] {
         let entries = metadata.and_then(|it| it.get(key));
         for entry in entries.map_or(&[][..], Node::entries) {
-            say(scene, &entry.value, what, title, report);
+            let what = format!("{what} `{}`", entry.key);
+            say(scene, &entry.value, &what, title, report);
         }
     }
 }
@@ -119,15 +129,53 @@ fn around<'n>(node: &'n Node, spec: &Node) -> Option<&'n Node> {
     below.find_map(|it| around(it, spec))
 }
 
+/// What has to be text in objects of their own kinds, and what it is a value of: parameters of Ray, labels of a flavor.
+///
+/// Source: ray-project/kuberay `ray-operator/apis/ray/v1/raycluster_types.go`, `RayStartParams`;
+/// kubernetes-sigs/kueue `apis/kueue/v1beta1/resourceflavor_types.go`, `NodeLabels` (from memory).
+fn of_kind(object: &Object) -> Vec<(&Node, String)> {
+    let mut texts = Vec::new();
+    if object.is_of("ray.io") {
+        maps(&object.root, "rayStartParams", "parameter", &mut texts);
+    } else if object.is_of("kueue.x-k8s.io") {
+        maps(&object.root, "nodeLabels", "node label", &mut texts);
+    }
+    texts
+}
+
+/// The values of every mapping with a key.
+fn maps<'n>(node: &'n Node, key: &str, what: &str, texts: &mut Vec<(&'n Node, String)>) {
+    for item in node.items() {
+        maps(item, key, what, texts);
+    }
+    for entry in node.entries() {
+        if entry.key == key {
+            let entries = entry.value.entries().iter();
+            texts.extend(entries.map(|it| (&it.value, format!("{what} `{}`", it.key))));
+        } else {
+            maps(&entry.value, key, what, texts);
+        }
+    }
+}
+
 /// What has to be text in a pod, and what it is a value of.
-fn texts<'n>(pod: &Pod<'n>) -> Vec<(&'n Node, &'static str)> {
+fn texts<'n>(pod: &Pod<'n>) -> Vec<(&'n Node, String)> {
     let list = |node: Option<&'n Node>| node.map_or(&[][..], Node::items).iter();
     let mut texts = Vec::new();
     let selector = pod.spec.get("nodeSelector").map_or(&[][..], Node::entries);
-    texts.extend(selector.iter().map(|it| (&it.value, "node selector")));
+    texts.extend(
+        selector
+            .iter()
+            .map(|it| (&it.value, format!("node selector `{}`", it.key))),
+    );
+    let named = |of: &str, node: &Node, key: &str| match node.get(key).and_then(Node::text) {
+        Some(name) => format!("{of} `{name}`"),
+        None => of.to_owned(),
+    };
     let tolerations = list(pod.spec.get("tolerations"));
-    let values = tolerations.filter_map(|it| it.get("value"));
-    texts.extend(values.map(|it| (it, "toleration")));
+    let values =
+        tolerations.filter_map(|it| Some((it.get("value")?, named("toleration of", it, "key"))));
+    texts.extend(values);
     let affinity = pod.spec.get("affinity");
     let affinity = affinity.and_then(|it| it.get("nodeAffinity"));
     let get = |key| affinity.and_then(|it: &Node| it.get(key));
@@ -136,12 +184,19 @@ fn texts<'n>(pod: &Pod<'n>) -> Vec<(&'n Node, &'static str)> {
     let preferred = list(get("preferredDuringSchedulingIgnoredDuringExecution"));
     let terms = required.chain(preferred.filter_map(|it| it.get("preference")));
     let expressions = terms.flat_map(|term| list(term.get("matchExpressions")));
-    let values = expressions.flat_map(|it| list(it.get("values")));
-    texts.extend(values.map(|it| (it, "node affinity")));
+    let values = expressions.flat_map(|it| {
+        let what = named("node affinity to", it, "key");
+        list(it.get("values")).map(move |value| (value, what.clone()))
+    });
+    texts.extend(values);
     for container in &pod.containers {
         let env = list(container.node.get("env"));
-        let values = env.filter_map(|it| it.get("value"));
-        texts.extend(values.map(|it| (it, "variable")));
+        let values = env.filter_map(|it| Some((it.get("value")?, named("variable", it, "name"))));
+        texts.extend(values);
+        for (key, what) in [("command", "word"), ("args", "argument")] {
+            let words = list(container.node.get(key)).filter_map(|it| Some((it, it.text()?)));
+            texts.extend(words.map(|(it, text)| (it, format!("{what} `{text}`"))));
+        }
     }
     texts
 }
@@ -156,9 +211,10 @@ fn say(scene: &Scene<'_>, node: &Node, what: &str, title: &str, report: &mut Rep
         Core::Text(text) if SWITCHES.contains(&text.to_ascii_lowercase().as_str()) => "a switch",
         Core::Null | Core::Text(_) => return,
     };
-    let message = format!("the {what} `{text}` of {title} is {is}, and has to be text");
+    let message = format!("the {what} of {title} is {is}, and has to be text");
     let quoted = format!("\"{text}\"");
     let draft = report.draft(&RULE.code, node.span(), message);
+    let draft = draft.here(format!("`{text}` has no quotes"));
     let draft = draft.help(format!("write `{quoted}`"));
     match edit::value(scene.sources, node, &quoted) {
         Some(edit) => draft.fix(vec![edit]).emit(),

@@ -6,7 +6,7 @@ use crate::diag::{Code, Edit, Report, Severity};
 use crate::manifests::place::{Cause, against};
 use crate::manifests::{Pod, Rule, Scene, edit};
 use crate::model::{Pool, Toleration};
-use crate::placement::{Demand, tolerates};
+use crate::placement::{Demand, Tolerated, tolerates};
 
 /// A pod does not tolerate the taint of the pool that it needs.
 pub(super) static RULE: Rule = Rule {
@@ -124,9 +124,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             missing.iter().map(|it| flow(it)).collect::<Vec<_>>()
         };
         let is_one = verdicts.iter().all(|verdict| texts(verdict.pool) == words);
-        let edit = mended(scene, pod, &missing).filter(|_| is_one);
-        match edit {
-            Some(edit) => draft.fix(vec![edit]).emit(),
+        let corrected = match missing.as_slice() {
+            [only] => corrected(scene, pod, &unplaced.demand, only),
+            _ => None,
+        };
+        let edits = corrected.or_else(|| Some(vec![mended(scene, pod, &missing)?]));
+        match edits.filter(|_| is_one) {
+            Some(edits) => draft.fix(edits).emit(),
             None => draft.emit(),
         };
     }
@@ -150,6 +154,47 @@ fn value(toleration: &Toleration) -> Json {
     json!({"key": key, "operator": "Equal", "value": toleration.value, "effect": effect})
 }
 
+/// What is missing, in place of a toleration of the same key that tolerates no pool's taint.
+fn corrected(
+    scene: &Scene<'_>,
+    pod: &Pod<'_>,
+    demand: &Demand,
+    missing: &Toleration,
+) -> Option<Vec<Edit>> {
+    let taints = || scene.cluster.pools.iter().flat_map(|pool| &pool.taints);
+    let is_useless = |it: &&Tolerated| !taints().any(|taint| tolerates(it, taint));
+    let mut own = demand.tolerations.iter().filter(|it| it.key == missing.key);
+    let wrong = own.clone().find(is_useless)?;
+    // Of several it is not certain which one is wrong.
+    if own.any(|it| it.span != wrong.span) {
+        return None;
+    }
+    let list = pod.spec.get("tolerations")?.items();
+    let item = list.iter().find(|item| item.span() == wrong.span)?;
+    let right = value(missing);
+    let mut edits = Vec::new();
+    for (key, is_right) in [
+        ("value", wrong.exists || wrong.value == missing.value),
+        (
+            "effect",
+            wrong.effect.is_empty() || right["effect"] == *wrong.effect,
+        ),
+    ] {
+        let text = right.get(key).and_then(Json::as_str);
+        match (is_right, item.get(key), text) {
+            (true, ..) => {}
+            (false, Some(written), Some(text)) => {
+                edits.push(edit::text(scene.sources, written, text)?);
+            }
+            (false, None, Some(text)) => {
+                edits.push(edit::entry(scene.sources, item, key, &Json::from(text))?);
+            }
+            (false, _, None) => return None,
+        }
+    }
+    (!edits.is_empty()).then_some(edits)
+}
+
 /// As it is written on a line.
 fn flow(toleration: &Toleration) -> String {
     format!("`{}`", edit::flow(&value(toleration), false))
@@ -161,6 +206,14 @@ fn mended(scene: &Scene<'_>, pod: &Pod<'_>, missing: &[&Toleration]) -> Option<E
     // A template's own would take the place of its workflow's.
     if there.is_none() && pod.around.is_some_and(|it| it.get("tolerations").is_some()) {
         return None;
+    }
+    let empty = pod
+        .spec
+        .entry("tolerations")
+        .filter(|it| it.value.items().is_empty());
+    let filled = empty.and_then(|it| edit::filled(scene.sources, it, &Json::from(values.clone())));
+    if !values.is_empty() && filled.is_some() {
+        return filled;
     }
     match (there, values.as_slice()) {
         (_, []) => None,
