@@ -204,7 +204,13 @@ pub(crate) fn draft<'r>(
         let on = format!("{has} on {their} {} at most", words::counted(most, "node"));
         (format!("{} at once", what.words(crowd.asked)), on)
     };
-    let message = format!("the services on {pools} need {asked}, and {has} {most}");
+    let message = match crowd.loads.as_slice() {
+        [only] if !loads[*only].lasts => {
+            let title = &loads[*only].title;
+            format!("{title} needs {asked}, on {pools}, and {has} {most}")
+        }
+        _ => format!("the services on {pools} need {asked}, and {has} {most}"),
+    };
     let mut draft = draft_of(what, &crowd.loads, &message, code, loads, report);
     for pool in &crowd.pools {
         let nodes = pool.nodes.get().filter(|nodes| nodes.max_span.is_written());

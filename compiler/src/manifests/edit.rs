@@ -61,24 +61,19 @@ pub(super) fn filled(sources: &Sources, entry: &Entry, value: &Json) -> Option<E
     let source = sources.get(span.source)?;
     let text = source.text();
     let key_end = entry.key_span.end as usize;
-    let written = match &entry.value.value {
-        Value::Scalar(Scalar::Written { text, plain: true }) => text.as_str(),
+    match &entry.value.value {
+        Value::Scalar(Scalar::Written { text, plain: true }) if read(text, true) == Core::Null => {}
         _ => return None,
+    }
+    let around = Span {
+        start: entry.key_span.start,
+        ..span
     };
-    let value = flow(
-        value,
-        quoted(
-            source,
-            Span {
-                start: entry.key_span.start,
-                ..span
-            },
-        ),
-    );
-    if ["~", "null"].contains(&written) && sources.text(span) == written {
+    let value = flow(value, quoted(source, around));
+    if ["~", "null"].contains(&sources.text(span)) {
         return Some(Edit { span, text: value });
     }
-    let is_nothing = written.is_empty() && text[key_end..].starts_with(':');
+    let is_nothing = sources.text(span).trim().is_empty() && text[key_end..].starts_with(':');
     is_nothing.then(|| place(span.source, offset(key_end + 1), format!(" {value}")))
 }
 

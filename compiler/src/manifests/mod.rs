@@ -10,6 +10,7 @@
 mod claims;
 mod edit;
 mod find;
+mod gangs;
 mod inside;
 mod mend;
 mod place;

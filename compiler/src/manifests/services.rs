@@ -1,4 +1,5 @@
-//! What the services of the manifests keep busy, beside those of the file: pods that run until somebody takes them away.
+//! What the services of the manifests keep busy, beside those of the file: pods that run until somebody takes them
+//! away.
 //!
 //! Everything here is what is there at least. What an autoscaler may add, what may be the same object in another
 //! file, and what several pods may share counts for nothing.
@@ -226,7 +227,8 @@ fn on_nodes<'s>(scene: &Scene<'s>, pod: &Pod<'s>) -> Vec<Load<'s>> {
     load.collect()
 }
 
-fn plain<'s>(scene: &Scene<'s>, pod: &Pod<'s>, pods: u64, demand: Demand) -> Load<'s> {
+/// What a pod keeps busy, so many times; nowhere yet.
+pub(super) fn plain<'s>(scene: &Scene<'s>, pod: &Pod<'s>, pods: u64, demand: Demand) -> Load<'s> {
     let namespace = pod.object.namespace.as_deref();
     let team = namespace.and_then(|it| team_of(scene.cluster, it));
     // Pods that name one claim share what it has.

@@ -98,6 +98,44 @@ fn a_pool_has_no_more_than_its_nodes() {
 }
 
 #[test]
+fn pods_that_wait_for_each_other_run_at_once() {
+    let lab = &clusters()[LAB];
+    let job = |group: &str, kind: &str, metadata: &str, spec: &str| {
+        format!(
+            "---\napiVersion: {group}\nkind: {kind}\nmetadata: {{name: j{metadata}}}\nspec: {{{spec}}}\n"
+        )
+    };
+    let train = |nodes: u32, metadata: &str| {
+        let spec = format!(
+            "runtimeRef: {{name: r}}, trainer: {{numNodes: {nodes}, resourcesPerNode: {{limits: {{nvidia.com/gpu: 4}}}}}}"
+        );
+        job("trainer.kubeflow.org/v1alpha1", "TrainJob", metadata, &spec)
+    };
+    of(lab, &[train(4, "")], &[]);
+    of(lab, &[train(5, "")], &["GPUC4044"]);
+    let ours = ", namespace: research-dev";
+    of(lab, &[train(2, ours)], &[]);
+    of(lab, &[train(3, ours)], &["GPUC4044"]);
+    let torch = |workers: u32, more: &str| {
+        let role =
+            |name: &str, count: u32| format!("{name}: {{replicas: {count}, template: {{{POD}}}}}");
+        let (master, worker) = (role("Master", 1), role("Worker", workers));
+        let spec = format!("{more}pytorchReplicaSpecs: {{{master}, {worker}}}");
+        job("kubeflow.org/v1", "PyTorchJob", "", &spec)
+    };
+    of(lab, &[torch(7, "")], &[]);
+    of(lab, &[torch(8, "")], &["GPUC4044"]);
+    of(lab, &[torch(8, "elasticPolicy: {minReplicas: 1}, ")], &[]);
+    of(lab, &[torch(8, "runPolicy: {suspend: true}, ")], &[]);
+    let volcano = |more: &str| {
+        let spec = format!("{more}tasks: [{{name: t, replicas: 9, template: {{{POD}}}}}]");
+        job("batch.volcano.sh/v1alpha1", "Job", "", &spec)
+    };
+    of(lab, &[volcano("")], &["GPUC4044"]);
+    of(lab, &[volcano("minAvailable: 1, ")], &[]);
+}
+
+#[test]
 fn what_is_not_certain_counts_for_nothing() {
     let lab = &clusters()[LAB];
     let all = |files: &[String]| of(lab, files, &[]);

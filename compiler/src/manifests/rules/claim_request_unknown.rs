@@ -25,21 +25,7 @@ The kubelet finds no device for the container, and does not start it.
 
 Write the name of a request of the claim, or leave `request` out for all of its devices.
 ",
-        bad: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: resource.k8s.io/v1
+        bad: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -57,22 +43,8 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu, request: gpus}]}
-"#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: resource.k8s.io/v1
+"),
+        good: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -90,7 +62,7 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu, request: gpu}]}
-"#,
+"),
     },
     run,
 };

@@ -28,50 +28,22 @@ of nothing.
 
 Write `apiVersion: resource.k8s.io/v1`, and what is asked for below `exactly`.
 ",
-        bad: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: resource.k8s.io/v1
+        bad: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
   spec:
     devices:
       requests: [{name: gpu, deviceClassName: gpu.gpuc.dev}]
-"#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: resource.k8s.io/v1
+"),
+        good: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
   spec:
     devices:
       requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
-"#,
+"),
     },
     run,
 };

@@ -25,21 +25,7 @@ a device plugin hand out GPUs, which there is none.
 
 Ask once: keep the claim, and remove the limit, or the reverse.
 ",
-        bad: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: resource.k8s.io/v1
+        bad: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -57,22 +43,8 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}], limits: {nvidia.com/gpu: 1}}
-"#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: resource.k8s.io/v1
+"),
+        good: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -90,7 +62,7 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}]}
-"#,
+"),
     },
     run,
 };

@@ -26,21 +26,8 @@ The devices are allocated for the pod, nobody else gets them, and none of its co
 Write `claims: [{name: …}]` in the `resources` of the container that needs them; where the pod has
 one container, `gpuc check --fix` does.
 ",
-        bad: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: resource.k8s.io/v1
+        bad: claims_example!(
+            r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -58,22 +45,10 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {memory: 1Gi}}
-"#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: resource.k8s.io/v1
+"
+        ),
+        good: claims_example!(
+            r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -91,7 +66,8 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {memory: 1Gi}, claims: [{name: gpu}]}
-"#,
+"
+        ),
     },
     run,
 };

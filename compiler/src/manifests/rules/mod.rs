@@ -1,5 +1,29 @@
 //! The rules about manifests, one file each.
 
+/// An example about claims: a manifest for a cluster whose pool hands GPUs out by claims.
+macro_rules! claims_example {
+    ($manifest:literal) => {
+        concat!(
+            r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.36"}
+cloud: {onPrem: {context: demo}}
+stack: {allocation: dra}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+"#,
+            $manifest
+        )
+    };
+}
+
 mod amount_not_whole;
 mod claim_count;
 mod claim_named_twice;
@@ -12,6 +36,7 @@ mod claim_unused;
 mod cuda_too_new;
 mod cuda_unknown;
 mod device_class_unknown;
+mod gang_too_large;
 mod host_devices;
 mod image_floating;
 mod image_gone;
@@ -85,6 +110,7 @@ pub static RULES: &[&Rule] = &[
     &claim_shape::RULE,
     &claim_request_unknown::RULE,
     &claim_named_twice::RULE,
+    &gang_too_large::RULE,
 ];
 
 #[cfg(test)]

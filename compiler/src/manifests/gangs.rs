@@ -1,0 +1,115 @@
+//! Jobs whose pods wait for each other, so that all of them have to run at once.
+
+use crate::node::Node;
+use crate::placement::{Answer, Group, Load};
+
+use super::Scene;
+use super::place::held;
+use super::pod::Pod;
+use super::services::plain;
+
+/// What each such job keeps busy while it runs, where every pool that may hold a part of it is known.
+pub(super) fn loads<'s>(scene: &Scene<'s>) -> Vec<Load<'s>> {
+    let mut loads: Vec<(&Pod<'s>, Load<'s>)> = Vec::new();
+    for pod in &scene.pods {
+        let Some(pods) = at_once(pod).filter(|count| *count > 0) else {
+            continue;
+        };
+        let Some((demand, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
+            continue;
+        };
+        let verdicts = verdicts.iter();
+        let pools = verdicts.filter(|verdict| verdict.answer() != Answer::No);
+        let part = Load {
+            title: pod.title(),
+            lasts: false,
+            pools: pools.map(|verdict| verdict.pool).collect(),
+            ..plain(scene, pod, pods, demand)
+        };
+        match loads
+            .last_mut()
+            .filter(|(last, _)| std::ptr::eq(last.object, pod.object))
+        {
+            None => loads.push((pod, part)),
+            Some((_, whole)) => {
+                whole.groups.extend(part.groups);
+                // A part that may run elsewhere makes the whole of it less certain.
+                for pool in part.pools {
+                    if whole.pools.iter().all(|it| it.index != pool.index) {
+                        whole.pools.push(pool);
+                    }
+                }
+            }
+        }
+    }
+    let loads = loads.into_iter().map(|(_, load)| load);
+    loads.filter(|load| !load.pools.is_empty()).collect()
+}
+
+/// The same with one pod of each kind.
+pub(super) fn smallest<'c>(load: &Load<'c>) -> Load<'c> {
+    let groups = load.groups.iter().map(|group| Group {
+        pods: 1,
+        ..group.clone()
+    });
+    Load {
+        groups: groups.collect(),
+        ..load.clone()
+    }
+}
+
+/// How many of a pod have to run at once; nothing where one may run without the others, or nobody knows.
+///
+/// Source: kubeflow/trainer `pkg/apis/trainer/v1alpha1/trainjob_types.go`, `Trainer.NumNodes`; kubeflow/trainer
+/// release-1.9 `pkg/apis/kubeflow.org/v1/common_types.go`, `ReplicaSpec` and `SchedulingPolicy.MinAvailable`;
+/// volcano-sh/apis `pkg/apis/batch/v1alpha1/job.go`, `JobSpec.MinAvailable` (from memory).
+fn at_once(pod: &Pod<'_>) -> Option<u64> {
+    let object = pod.object;
+    let spec = object.root.get("spec")?;
+    if is_suspended(spec) {
+        return None;
+    }
+    if object.is_of("trainer.kubeflow.org") && object.kind == "TrainJob" {
+        return number(spec.get("trainer")?.get("numNodes"));
+    }
+    if object.is_of("batch.volcano.sh") && object.kind == "Job" {
+        let tasks = spec.get("tasks").map_or(&[][..], Node::items);
+        let all = tasks.iter().map(|task| number(task.get("replicas")));
+        let all: u64 = all.collect::<Option<Vec<_>>>()?.iter().sum();
+        let least = spec.get("minAvailable");
+        let is_whole = least.is_none() || number(least)? >= all;
+        let own = tasks.iter().find(|task| holds(task, pod))?;
+        return number(own.get("replicas")).filter(|_| is_whole);
+    }
+    if !object.is_of("kubeflow.org") || spec.get("elasticPolicy").is_some() {
+        return None;
+    }
+    let policy = spec
+        .get("runPolicy")
+        .and_then(|it| it.get("schedulingPolicy"));
+    if policy.is_some_and(|it| it.get("minAvailable").is_some()) {
+        return None;
+    }
+    let roles = spec.entries().iter();
+    let roles = roles.filter(|entry| entry.key.ends_with("ReplicaSpecs"));
+    let mut roles = roles.flat_map(|entry| entry.value.entries());
+    let own = roles.find(|role| holds(&role.value, pod))?;
+    number(own.value.get("replicas"))
+}
+
+fn is_suspended(spec: &Node) -> bool {
+    let policy = spec.get("runPolicy").and_then(|it| it.get("suspend"));
+    let mut all = [spec.get("suspend"), policy].into_iter().flatten();
+    all.any(|it| it.text() == Some("true"))
+}
+
+/// Whether a pod is made from the template below a node.
+fn holds(node: &Node, pod: &Pod<'_>) -> bool {
+    let spec = node.get("template").and_then(|it| it.get("spec"));
+    spec.is_some_and(|it| std::ptr::eq(it, pod.spec))
+}
+
+/// One where nothing is written; nothing where it is no number.
+fn number(written: Option<&Node>) -> Option<u64> {
+    written.map_or(Some(1), |node| node.text()?.parse().ok())
+}
