@@ -2,6 +2,7 @@
 
 use crate::node::Node;
 use crate::placement::{Answer, Group, Load};
+use crate::source::Span;
 
 use super::Scene;
 use super::place::held;
@@ -12,7 +13,7 @@ use super::services::plain;
 pub(super) fn loads<'s>(scene: &Scene<'s>) -> Vec<Load<'s>> {
     let mut loads: Vec<(&Pod<'s>, Load<'s>)> = Vec::new();
     for pod in &scene.pods {
-        let Some(pods) = at_once(pod).filter(|count| *count > 0) else {
+        let Some((pods, written)) = at_once(pod).filter(|(count, _)| *count > 0) else {
             continue;
         };
         let Some((demand, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
@@ -20,11 +21,12 @@ pub(super) fn loads<'s>(scene: &Scene<'s>) -> Vec<Load<'s>> {
         };
         let verdicts = verdicts.iter();
         let pools = verdicts.filter(|verdict| verdict.answer() != Answer::No);
+        let plain = plain(scene, pod, pods, demand);
         let part = Load {
-            title: pod.title(),
+            span: written.unwrap_or(plain.span),
             lasts: false,
             pools: pools.map(|verdict| verdict.pool).collect(),
-            ..plain(scene, pod, pods, demand)
+            ..plain
         };
         match loads
             .last_mut()
@@ -58,28 +60,29 @@ pub(super) fn smallest<'c>(load: &Load<'c>) -> Load<'c> {
     }
 }
 
-/// How many of a pod have to run at once; nothing where one may run without the others, or nobody knows.
+/// How many of a pod have to run at once, and where that is written; nothing where one may run without the others, or nobody knows.
 ///
 /// Source: kubeflow/trainer `pkg/apis/trainer/v1alpha1/trainjob_types.go`, `Trainer.NumNodes`; kubeflow/trainer
 /// release-1.9 `pkg/apis/kubeflow.org/v1/common_types.go`, `ReplicaSpec` and `SchedulingPolicy.MinAvailable`;
 /// volcano-sh/apis `pkg/apis/batch/v1alpha1/job.go`, `JobSpec.MinAvailable` (from memory).
-fn at_once(pod: &Pod<'_>) -> Option<u64> {
+fn at_once(pod: &Pod<'_>) -> Option<(u64, Option<Span>)> {
     let object = pod.object;
     let spec = object.root.get("spec")?;
     if is_suspended(spec) {
         return None;
     }
     if object.is_of("trainer.kubeflow.org") && object.kind == "TrainJob" {
-        return number(spec.get("trainer")?.get("numNodes"));
+        return count(spec.get("trainer")?.get("numNodes"));
     }
     if object.is_of("batch.volcano.sh") && object.kind == "Job" {
         let tasks = spec.get("tasks").map_or(&[][..], Node::items);
         let all = tasks.iter().map(|task| number(task.get("replicas")));
-        let all: u64 = all.collect::<Option<Vec<_>>>()?.iter().sum();
+        let all = all.collect::<Option<Vec<_>>>()?;
+        let all = all.into_iter().fold(0, u64::saturating_add);
         let least = spec.get("minAvailable");
         let is_whole = least.is_none() || number(least)? >= all;
         let own = tasks.iter().find(|task| holds(task, pod))?;
-        return number(own.get("replicas")).filter(|_| is_whole);
+        return count(own.get("replicas")).filter(|_| is_whole);
     }
     if !object.is_of("kubeflow.org") || spec.get("elasticPolicy").is_some() {
         return None;
@@ -94,7 +97,11 @@ fn at_once(pod: &Pod<'_>) -> Option<u64> {
     let roles = roles.filter(|entry| entry.key.ends_with("ReplicaSpecs"));
     let mut roles = roles.flat_map(|entry| entry.value.entries());
     let own = roles.find(|role| holds(&role.value, pod))?;
-    number(own.value.get("replicas"))
+    count(own.value.get("replicas"))
+}
+
+fn count(written: Option<&Node>) -> Option<(u64, Option<Span>)> {
+    Some((number(written)?, written.map(Node::span)))
 }
 
 fn is_suspended(spec: &Node) -> bool {

@@ -26,7 +26,8 @@ it.
 ### What to do
 
 Check the pods that its controller makes: `kubectl get pods -o yaml | gpuc check --manifests -`, or
-what the chart makes: `helm template … | gpuc check --manifests -`. If that is done elsewhere, write `allow: [manifest-not-looked-into]`.
+what the chart makes: `helm template … | gpuc check --manifests -`. If that is done elsewhere, write
+`allow: [manifest-not-looked-into]`.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
