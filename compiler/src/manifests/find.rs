@@ -25,6 +25,8 @@ const OPEN: &[&str] = &[
     "ClusterTrainingRuntime",
     "ServingRuntime",
     "ClusterServingRuntime",
+    "LLMInferenceService",
+    "LLMInferenceServiceConfig",
     "SparkApplication",
     "ScheduledSparkApplication",
 ];

@@ -30,6 +30,9 @@ const REPLICATED: &[&str] = &[
     "Rollout",
 ];
 
+/// Kinds that set how many pods others have.
+const SCALERS: &[&str] = &["HorizontalPodAutoscaler", "ScaledObject"];
+
 /// How many pods there are of a kind, and where that is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Count {
@@ -58,11 +61,15 @@ impl<'s> Services<'s> {
         // Of what may be one object in two files, for two clusters or two stages, the smaller one is certain.
         let mut smallest: BTreeMap<_, Vec<Part<'_, 's>>> = BTreeMap::new();
         let mut part = 0;
+        let scalers = scene.objects.iter();
+        let scalers: Vec<_> = scalers
+            .filter(|it| SCALERS.contains(&it.kind.as_str()))
+            .collect();
         for (index, pod) in scene.pods.iter().enumerate() {
             let before = index.checked_sub(1).map(|before| &scene.pods[before]);
             let goes_on = before.is_some_and(|it| std::ptr::eq(it.object, pod.object));
             part = if goes_on { part + 1 } else { 0 };
-            let count = least(scene, pod).filter(|it| it.pods > 0);
+            let count = least(&scalers, pod).filter(|it| it.pods > 0);
             let Some(count) = count.filter(|_| !is_of_file(scene.cluster, pod.object)) else {
                 continue;
             };
@@ -143,14 +150,14 @@ fn number(spec: &Node, key: &str) -> Option<Count> {
 }
 
 /// How many pods there are at least while nobody takes the service away.
-fn least(scene: &Scene<'_>, pod: &Pod<'_>) -> Option<Count> {
+fn least(scalers: &[&Object], pod: &Pod<'_>) -> Option<Count> {
     let metadata = pod.object.root.get("metadata");
     // What another object owns, that one counts.
     if metadata.is_some_and(|it| it.get("ownerReferences").is_some()) {
         return None;
     }
     let count = count(pod)?;
-    let scalers = scene.objects.iter();
+    let scalers = scalers.iter();
     let scalers = scalers.filter(|it| may_meet(it, pod.object) && scales(it, pod.object));
     let most = scalers.map(|scaler| {
         let spec = scaler.root.get("spec");
@@ -167,7 +174,6 @@ fn least(scene: &Scene<'_>, pod: &Pod<'_>) -> Option<Count> {
 
 /// Whether an object sets how many pods another one has.
 fn scales(scaler: &Object, object: &Object) -> bool {
-    let is_scaler = ["HorizontalPodAutoscaler", "ScaledObject"].contains(&scaler.kind.as_str());
     let target = scaler
         .root
         .get("spec")
@@ -177,7 +183,7 @@ fn scales(scaler: &Object, object: &Object) -> bool {
         let kind = target.get("kind").and_then(Node::text);
         name == object.name.as_deref() && kind.unwrap_or("Deployment") == object.kind
     };
-    is_scaler && target.is_some_and(named)
+    target.is_some_and(named)
 }
 
 /// Whether an object is what gpuc makes of a workload of the file.

@@ -114,7 +114,13 @@ impl Search<'_> {
                 let mut own = entries.iter().filter(|_| !chooses(key));
                 let asked = own.find(|it| {
                     let is_known = self.asked.contains(&it.key_span);
-                    !is_known && resources::is_gpu(&it.key) && is_amount(&it.value)
+                    // Dynamo's `resources.limits.gpu`, and its like.
+                    let is_plain = it.key == "gpu"
+                        && ["resources.limits", "resources.requests"]
+                            .iter()
+                            .any(|end| path.ends_with(end));
+                    let is_gpu = is_plain || resources::is_gpu(&it.key);
+                    !is_known && is_gpu && is_amount(&it.value)
                 });
                 if let Some(asked) = asked {
                     return named(&asked.key, asked.key_span);

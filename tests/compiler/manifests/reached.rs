@@ -285,6 +285,11 @@ const PLACES: &[(&str, &str, &str)] = &[
         "SeldonDeployment",
         "spec: {predictors: [{componentSpecs: [{spec: {containers: [C]}}]}]}",
     ),
+    (
+        "nvidia.com/v1alpha1",
+        "DynamoGraphDeployment",
+        "spec: {services: {worker: {resources: {limits: {gpu: '1'}}}}}",
+    ),
     ("apps.nvidia.com/v1alpha1", "NIMService", "spec: C"),
     (
         "tekton.dev/v1",
@@ -335,6 +340,7 @@ fn every_place_is_looked_into_or_said() {
         assert_ne!(both, [true, true], "{text}");
         let without = object(group, kind, rest, "{limits: {cpu: 1}}");
         let without = without.replace("gpu.type: 1", "gpu.type: 0");
+        let without = without.replace("gpu: '1'", "gpu: '0'");
         let without = without.replace("quantity: 1", "quantity: 0");
         let without = without.replace("nvidia\\.com/gpu", "cpu");
         let found = codes(&without);
