@@ -52,7 +52,7 @@ const CONTAINERS: &[&str] = &[
     "sidecars",
 ];
 
-/// The parts of KServe's `InferenceService`.
+/// The parts of `KServe`'s `InferenceService`.
 ///
 /// Source: kserve/kserve `pkg/apis/serving/v1beta1/inference_service.go`, `InferenceServiceSpec` (from memory).
 const SERVED: &[&str] = &["predictor", "transformer", "explainer"];
@@ -96,7 +96,9 @@ fn is_argo(object: &Object) -> bool {
 
 fn walk<'n>(object: &'n Object, node: &'n Node, pods: &mut Vec<Pod<'n>>) {
     if let Value::Sequence(items) = &node.value {
-        items.iter().for_each(|item| walk(object, item, pods));
+        for item in items {
+            walk(object, item, pods);
+        }
         return;
     }
     let pod = pod(object, node);
@@ -138,7 +140,7 @@ fn pod<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
     })
 }
 
-/// Whether a `ServingRuntime` completes a part of KServe's `InferenceService`.
+/// Whether a `ServingRuntime` completes a part of `KServe`'s `InferenceService`.
 fn has_runtime(object: &Object, spec: &Node) -> bool {
     let predictor = || object.root.get("spec")?.get("predictor");
     let is_workers = |predictor: &Node| {

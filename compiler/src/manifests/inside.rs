@@ -72,27 +72,19 @@ fn read(node: &Node, sources: &Sources) -> Option<Node> {
     let Value::Scalar(Scalar::Written { text, .. }) = &node.value else {
         return None;
     };
-    let place = |span: Span| {
-        let used = Some(span);
-        move |_: Span| Origin::Written { span, used }
-    };
-    match block(node, sources) {
-        Some((at, source, text)) => {
-            let mut read = parse(text)?;
-            each(&mut read, &mut |span| Span {
-                source,
-                start: span.start + at,
-                end: span.end + at,
-            });
-            Some(read)
-        }
-        None => {
-            let mut read = parse(text)?;
-            each(&mut read, &mut |_| node.span());
-            everywhere(&mut read, &place(node.span()));
-            Some(read)
-        }
+    if let Some((at, source, text)) = block(node, sources) {
+        let mut read = parse(text)?;
+        each(&mut read, &mut |span| Span {
+            source,
+            start: span.start + at,
+            end: span.end + at,
+        });
+        return Some(read);
     }
+    let mut read = parse(text)?;
+    each(&mut read, &mut |_| node.span());
+    everywhere(&mut read, node.span());
+    Some(read)
 }
 
 /// The lines of a block of text after `|`, and where they begin; nothing for what an alias brought.
@@ -157,15 +149,16 @@ fn each(node: &mut Node, to: &mut dyn FnMut(Span) -> Span) {
     }
 }
 
-/// Gives every part the same origin.
-fn everywhere(node: &mut Node, origin: &dyn Fn(Span) -> Origin) {
-    node.origin = origin(node.span());
+/// Says of every part that it was brought to a place, so that nobody edits it there.
+fn everywhere(node: &mut Node, span: Span) {
+    let used = Some(span);
+    node.origin = Origin::Written { span, used };
     match &mut node.value {
         Value::Scalar(_) => {}
-        Value::Sequence(items) => items.iter_mut().for_each(|item| everywhere(item, origin)),
+        Value::Sequence(items) => items.iter_mut().for_each(|item| everywhere(item, span)),
         Value::Mapping(entries) => {
             for entry in entries {
-                everywhere(&mut entry.value, origin);
+                everywhere(&mut entry.value, span);
             }
         }
     }

@@ -95,7 +95,7 @@ impl<'s> Services<'s> {
 
     /// The same as quotas see them: without queues they count by the name of a resource alone, from whatever pool it
     /// is.
-    pub(super) fn as_counted(mut self, cluster: &'s Cluster) -> Self {
+    pub(super) fn seen_by_quotas(mut self, cluster: &'s Cluster) -> Self {
         if !cluster.has_queues() {
             for load in &mut self.loads[self.own..] {
                 load.pools = cluster.pools.iter().collect();

@@ -126,7 +126,7 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    let services = Services::of(scene).as_counted(scene.cluster);
+    let services = Services::of(scene).seen_by_quotas(scene.cluster);
     for sum in Sum::of_services(scene.cluster, &services.loads) {
         if services.is_news(sum.loads()) {
             sum.draft(&RULE.code, &services.loads, report).emit();

@@ -100,8 +100,8 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let title = pod.title();
         let template = around(&pod.object.root, pod.spec);
         // Argo's templates have the metadata of their pods beside the container.
-        let templates = template.into_iter().chain([pod.spec]);
-        let metadata = templates.filter_map(|it| it.get("metadata")).next();
+        let mut templates = template.into_iter().chain([pod.spec]);
+        let metadata = templates.find_map(|it| it.get("metadata"));
         of_metadata(scene, metadata, &title, report);
         for (value, what) in texts(pod) {
             say(scene, value, &what, &title, report);
