@@ -67,8 +67,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("placement", &["cloud", "diag", "model", "node", "source"]),
     (
+        "api_server",
+        &["diag", "node", "placement", "source", "yaml"],
+    ),
+    (
         "manifests",
         &[
+            "api_server",
             "check",
             "cloud",
             "diag",
@@ -96,6 +101,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "audit",
         &[
+            "api_server",
             "chart",
             "check",
             "diag",

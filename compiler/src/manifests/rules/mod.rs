@@ -33,6 +33,7 @@ mod shm_missing;
 mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
+mod unreadable;
 mod visible_devices;
 
 use super::Rule;
@@ -73,6 +74,7 @@ pub static RULES: &[&Rule] = &[
     &resource_malformed::RULE,
     &resource_of_others::RULE,
     &cuda_unknown::RULE,
+    &unreadable::RULE,
 ];
 
 #[cfg(test)]
