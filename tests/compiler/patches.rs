@@ -229,23 +229,23 @@ fn counts_can_be_what_they_are() {
         (
             JOB,
             "{spec: {parallelism: -1}}",
-            Some(least("parallelism", "-1", 0)),
+            Some(least("spec.parallelism", "-1", 0)),
         ),
         (
             JOB,
             "{spec: {completions: -2}}",
-            Some(least("completions", "-2", 0)),
+            Some(least("spec.completions", "-2", 0)),
         ),
         (SERVICE, "{spec: {replicas: 0}}", None),
         (
             SERVICE,
             "{spec: {replicas: -1}}",
-            Some(least("replicas", "-1", 0)),
+            Some(least("spec.replicas", "-1", 0)),
         ),
         (
             CRON,
             "{spec: {jobTemplate: {spec: {parallelism: -1}}}}",
-            Some(least("parallelism", "-1", 0)),
+            Some(least("spec.jobTemplate.spec.parallelism", "-1", 0)),
         ),
         (TRAIN, "{spec: {trainer: {numNodes: 1}}}", None),
         (
@@ -393,4 +393,19 @@ fn a_variable_has_one_value() {
     check(task, &env("value: c"), &[]);
     check(JOB, &env(&format!("value: c, {from}")), &[twice]);
     check(JOB, &env(&format!("value: '', {from}")), &[]);
+}
+
+#[test]
+fn a_container_that_is_nearly_the_one_there_is_meant() {
+    let gone = "GPUC3012 no container of the Job is called `Main`";
+    check(
+        JOB,
+        "podPatch: {containers: [{name: Main, tty: true}]}",
+        &[gone],
+    );
+    check(
+        JOB,
+        "podPatch: {containers: [{name: sidecar, tty: true}]}",
+        &["GPUC3012 container `sidecar` has no image"],
+    );
 }

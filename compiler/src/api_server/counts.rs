@@ -91,15 +91,13 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
 pub(super) fn look(here: &mut Here<'_, '_>) {
     let name = here.name;
     for (_, field, least, most) in RANGES.iter().filter(|it| it.0 == name) {
-        if let Some(Read::Whole(number)) = get(here.node, field).map(read)
-            && !(*least..=*most).contains(&number)
-        {
-            let (may_be, help) = range(*least, *most);
-            let number = if *most == MODE {
-                format!("0o{number:o}")
-            } else {
-                number.to_string()
-            };
+        let Some(Read::Whole(number)) = get(here.node, field).map(read) else {
+            continue;
+        };
+        // What does not fit into the type was said of its type.
+        let is_too_large = number > MOST && *most <= MOST;
+        if !(*least..=*most).contains(&number) && !is_too_large {
+            let (may_be, help) = range(*least, *most, number);
             here.refuse(
                 [Step::from(*field)],
                 |path| format!("`{path}` is {number}, and has to be {may_be}"),
@@ -110,12 +108,16 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     threshold(here);
 }
 
-fn range(least: i128, most: i128) -> (String, String) {
+fn range(least: i128, most: i128, number: i128) -> (String, String) {
     if most == MODE {
-        return (
-            "0o777 or less".to_owned(),
-            "write the rights of files, such as 0644".to_owned(),
-        );
+        // Rights are read in octal digits, and YAML 1.2 and JSON have none without a mark.
+        let meant = i128::from_str_radix(&number.to_string(), 8).ok();
+        let meant = meant.filter(|meant| (0..=MODE).contains(meant));
+        let help = match meant {
+            Some(meant) => format!("write `{meant}`, which is {number} in octal digits"),
+            None => "write a number up to 511, which is 777 in octal digits".to_owned(),
+        };
+        return ("between 0 and 511".to_owned(), help);
     }
     if most >= MOST {
         return (

@@ -74,11 +74,13 @@ impl<'n> Here<'_, 'n> {
         message: impl FnOnce(&str) -> String,
         help: impl Into<String>,
     ) {
+        let own = self.path.len();
         let path: Vec<_> = self.path.iter().cloned().chain(below).collect();
         self.found.push(Refused {
             message: message(&words(&path)),
+            // Of an object as a whole the key is the place: its value may begin lines below.
+            of_key: path.len() == own,
             path,
-            of_key: false,
             help: help.into(),
         });
     }
@@ -116,9 +118,9 @@ pub fn look(api_version: &str, kind: &str, node: &Node, extent: Extent) -> Vec<R
     }
 }
 
-/// What the API server refuses of the specification of a pod that stands in some object, at its path there.
-pub fn look_at_pod(path: Vec<Step>, spec: &Node, extent: Extent) -> Vec<Refused> {
-    part(spec, path, "PodSpec", extent)
+/// What the API server refuses of the specification of a pod, wherever that stands.
+pub fn look_at_pod(spec: &Node, extent: Extent) -> Vec<Refused> {
+    part(spec, Vec::new(), "PodSpec", extent)
 }
 
 fn part(node: &Node, path: Vec<Step>, name: &'static str, extent: Extent) -> Vec<Refused> {

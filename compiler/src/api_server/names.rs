@@ -58,14 +58,14 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     let name = here.name;
     for (_, field, form) in NAMES.iter().filter(|it| it.0 == name) {
         if let Some(value) = text(here.node, field) {
-            one(here, vec![Step::from(*field)], "", value, *form);
+            one(here, vec![Step::from(*field)], value, *form);
         }
     }
     for port in PORTS {
         if let Some((_, field)) = port.split_once('.').filter(|it| it.0 == name)
             && let Some(value) = text(here.node, field)
         {
-            one(here, vec![Step::from(field)], "", value, Form::Port);
+            one(here, vec![Step::from(field)], value, Form::Port);
         }
     }
     match here.name {
@@ -75,7 +75,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
         "Toleration" => {
             let is_equal = text(here.node, "operator").is_none_or(|it| it == "Equal");
             if let Some(value) = text(here.node, "value").filter(|_| is_equal) {
-                one(here, vec![Step::from("value")], "", value, Form::Value);
+                one(here, vec![Step::from("value")], value, Form::Value);
             }
         }
         "LabelSelectorRequirement" | "NodeSelectorRequirement" => values(here),
@@ -108,7 +108,7 @@ fn metadata(here: &mut Here<'_, '_>) {
         Form::Subdomain
     };
     if let Some(name) = text(here.node, "name") {
-        one(here, vec![Step::from("name")], "", name, form);
+        one(here, vec![Step::from("name")], name, form);
         if kind == "CronJob" && name.len() > LONGEST_OF_CRON {
             here.refuse(
                 [Step::from("name")],
@@ -118,13 +118,7 @@ fn metadata(here: &mut Here<'_, '_>) {
         }
     }
     if let Some(namespace) = text(here.node, "namespace") {
-        one(
-            here,
-            vec![Step::from("namespace")],
-            "",
-            namespace,
-            Form::Label,
-        );
+        one(here, vec![Step::from("namespace")], namespace, Form::Label);
     }
 }
 
@@ -137,7 +131,7 @@ fn labels(here: &mut Here<'_, '_>, field: &'static str) {
         key(here, field, entry);
         if let Read::Text(value) = read(&entry.value) {
             let below = vec![Step::from(field), Step::from(entry.key.as_str())];
-            one(here, below, "", value, Form::Value);
+            one(here, below, value, Form::Value);
         }
     }
 }
@@ -156,11 +150,24 @@ fn key(here: &mut Here<'_, '_>, field: &'static str, entry: &Entry) {
     } else {
         entry.key.clone()
     };
-    let before = here.found.len();
-    one(here, below, "key ", &name, Form::Qualified);
-    for found in &mut here.found[before..] {
+    let Some(problem) = problem(&name, Form::Qualified) else {
+        return;
+    };
+    let problem = problem.trim_start_matches("which ");
+    here.refuse(
+        below,
+        |path| format!("`{}` of `{}` {problem}", entry.key, above(path, &entry.key)),
+        Form::Qualified.help(),
+    );
+    if let Some(found) = here.found.last_mut() {
         found.of_key = true;
     }
+}
+
+/// A path without its last key.
+fn above<'p>(path: &'p str, key: &str) -> &'p str {
+    let path = path.strip_suffix(key).unwrap_or(path);
+    path.trim_end_matches('.')
 }
 
 /// Values of selectors are values of labels.
@@ -169,22 +176,16 @@ fn values(here: &mut Here<'_, '_>) {
     for (index, value) in values.iter().enumerate() {
         if let Read::Text(value) = read(value) {
             let below = vec![Step::from("values"), Step::Item(index)];
-            one(here, below, "", value, Form::Value);
+            one(here, below, value, Form::Value);
         }
     }
 }
 
-fn one(here: &mut Here<'_, '_>, below: Vec<Step>, what: &str, name: &str, form: Form) {
+fn one(here: &mut Here<'_, '_>, below: Vec<Step>, name: &str, form: Form) {
     let Some(problem) = problem(name, form) else {
         return;
     };
-    let message = |path: &str| {
-        if what.is_empty() {
-            format!("`{path}` is `{name}`, {problem}")
-        } else {
-            format!("the key of `{path}` {problem}")
-        }
-    };
+    let message = |path: &str| format!("`{path}` is `{name}`, {problem}");
     here.refuse(below, message, form.help());
 }
 

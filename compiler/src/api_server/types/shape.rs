@@ -112,13 +112,15 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
         .path
         .split_last()
         .map_or((None, &[][..]), |(last, above)| (Some(last), above));
-    let free = fields.iter().map(|field| field.name);
-    let free = free.filter(|name| get(node, name).is_none());
+    let all = fields.iter().map(|field| field.name);
     let of_type = look.above.last().map(|(name, _)| *name);
     let help = if of_type == Some("ResourceRequirements") && is_resource(key) {
         format!("write it below `{}.limits`", words(above))
-    } else if let Some(meant) = nearest(key, free) {
-        format!("did you mean `{meant}`?")
+    } else if let Some(meant) = nearest(key, all) {
+        match get(node, meant) {
+            Some(_) => format!("did you mean `{meant}`? write it there"),
+            None => format!("did you mean `{meant}`?"),
+        }
     } else if let Some(place) = outside(look, key).or_else(|| inside(fields, above, key)) {
         format!("it belongs into `{place}`")
     } else {
