@@ -487,3 +487,25 @@ fn a_patch_takes_no_volume_from_under_a_mount() {
     let outcome = patched("hostPID: false");
     assert!(!outcome.codes().contains(&"GPUC3012"), "{}", outcome.text());
 }
+
+/// Parts of objects, for kustomize to lay over others.
+#[test]
+fn nothing_is_missing_in_a_part() {
+    for part in [
+        "spec: {replicas: 3}",
+        "spec: {template: {spec: {tolerations: [{effect: NoSchedule}], nodeSelector: {a: b}}}}",
+        "spec: {template: {metadata: {labels: {a: b}}}}",
+        "metadata: {annotations: {a: b}}",
+    ] {
+        let text = format!("apiVersion: apps/v1\nkind: Deployment\n{part}\n");
+        let (outcome, _) = check("a.yaml", &text);
+        assert!(outcome.findings.is_empty(), "{}", outcome.text());
+        let (outcome, _) = check("a.yaml", &text.replace("spec: {", "spec: {relicas: 1, "));
+        assert_eq!(
+            outcome.findings.is_empty(),
+            !part.starts_with("spec"),
+            "{}",
+            outcome.text()
+        );
+    }
+}

@@ -168,7 +168,7 @@ const LISTS: &[&str] = &[
 /// The words of a list, up to the first that is none of its own.
 fn listed(text: &str) -> Vec<&str> {
     let marks = |c: char| !c.is_ascii_alphanumeric();
-    let sentence = text.split(". ").next().unwrap();
+    let sentence = text.split('.').next().unwrap();
     let words = sentence.split(' ').map(|word| word.trim_matches(marks));
     let words = words.take_while(|word| {
         ["and", "or", "either"].contains(word) || word.starts_with(|c: char| c.is_ascii_uppercase())
