@@ -11,6 +11,7 @@ mod enums;
 mod names;
 mod place;
 mod pods;
+pub mod priority;
 mod read;
 mod references;
 mod rules;

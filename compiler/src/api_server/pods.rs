@@ -28,6 +28,9 @@ const LASTING: &[&str] = &[
     "ReplicaSetSpec",
 ];
 
+/// Other words are refused as such.
+const POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
+
 /// Sources: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidatePodTemplateSpecForReplicaSet`,
 /// `ValidateStatefulSetSpec`, `ValidateDaemonSetSpec`; `pkg/apis/batch/validation/validation.go`, `validateJobSpec`.
 fn restarts(here: &mut Here<'_, '_>) {
@@ -43,19 +46,13 @@ fn restarts(here: &mut Here<'_, '_>) {
         None => "a Job".to_owned(),
     };
     match text(here.node, "restartPolicy") {
-        Some(policy) if ["Always", "OnFailure", "Never"].contains(&policy) => {
-            if !allowed.contains(&policy) {
-                here.refuse(
-                    [Step::from("restartPolicy")],
-                    |path| {
-                        format!(
-                            "`{path}` is `{policy}`, and has to be {} in {what}",
-                            all(allowed, "or")
-                        )
-                    },
-                    format!("write {}", all(allowed, "or")),
-                );
-            }
+        Some(policy) if POLICIES.contains(&policy) && !allowed.contains(&policy) => {
+            let allowed = all(allowed, "or");
+            here.refuse(
+                [Step::from("restartPolicy")],
+                |path| format!("`{path}` is `{policy}`, and has to be {allowed} in {what}"),
+                format!("write {allowed}"),
+            );
         }
         // Nobody says anything: `Always`.
         None if is_job && here.is_whole && get(here.node, "restartPolicy").is_none() => {

@@ -73,7 +73,7 @@ fn containers(here: &mut Here<'_, '_>) {
 }
 
 /// Every container with its way.
-fn each<'n>(pod: &'n Node) -> impl Iterator<Item = (&'static str, usize, &'n Node)> {
+fn each(pod: &Node) -> impl Iterator<Item = (&'static str, usize, &Node)> {
     LISTS.iter().flat_map(move |list| {
         items(pod, list).map(move |(index, container)| (*list, index, container))
     })

@@ -6,337 +6,39 @@ use gpuc::diag::Diagnostic;
 use super::check;
 use crate::support::{Outcome, compile_text};
 
-/// A mistake in a container or, after `POD `, in its pod: the text, the words at which it is found, what is said with
-/// `~` for the pod's specification, and a part of the help.
-type Mistake = (&'static str, &'static str, &'static str, &'static str);
+/// A mistake: the text, the words at which it is found, what is said, and a part of the help.
+struct Mistake<'t> {
+    text: &'t str,
+    place: &'t str,
+    message: String,
+    help: String,
+}
 
-const MISTAKES: &[Mistake] = &[
-    // Types.
-    (
-        "resource: {limits: {cpu: 1}}",
-        "resource",
-        "Kubernetes knows no `~.containers[0].resource`",
-        "did you mean `resources`?",
-    ),
-    (
-        "POD toleration: []",
-        "toleration",
-        "Kubernetes knows no `~.toleration`",
-        "did you mean `tolerations`?",
-    ),
-    (
-        "volumes: []",
-        "volumes",
-        "Kubernetes knows no `~.containers[0].volumes`",
-        "belongs into `~`",
-    ),
-    (
-        "resources: {memory: 1Gi}",
-        "memory",
-        "Kubernetes knows no `~.containers[0].resources.memory`",
-        "below `~.containers[0].resources.limits`",
-    ),
-    (
-        "resources: {limits: '8'}",
-        "'8'",
-        "Kubernetes cannot read `~.containers[0].resources.limits`: it is text, and must be a mapping",
-        "names and amounts",
-    ),
-    (
-        "command: python",
-        "python",
-        "Kubernetes cannot read `~.containers[0].command`: it is text, and must be a list",
-        "- ",
-    ),
-    (
-        "tty: 'true'",
-        "'true'",
-        "Kubernetes cannot read `~.containers[0].tty`: it is text, and must be `true` or `false`",
-        "`true`, without quotes",
-    ),
-    (
-        "ports: [{containerPort: '80'}]",
-        "'80'",
-        "Kubernetes cannot read `~.containers[0].ports[0].containerPort`: it is text, and must be a whole number",
-        "`80`, without quotes",
-    ),
-    (
-        "ports: [{containerPort: 3000000000}]",
-        "3000000000",
-        "Kubernetes cannot read `~.containers[0].ports[0].containerPort`: it is 3000000000, which is too large",
-        "at most",
-    ),
-    (
-        "args: [a, 8]",
-        "8",
-        "Kubernetes cannot read `~.containers[0].args[1]`: it is a number, and must be text",
-        "`\"8\"`",
-    ),
-    (
-        "ports: [null]",
-        "null",
-        "Kubernetes cannot read `~.containers[0].ports[0]`: it is nothing",
-        "remove it",
-    ),
-    (
-        "ports: [{name: web}]",
-        "{name: web}",
-        "`~.containers[0].ports[0]` has no `containerPort`",
-        "`containerPort`",
-    ),
-    // Words.
-    (
-        "imagePullPolicy: always",
-        "always",
-        "`~.containers[0].imagePullPolicy` is `always`, and has to be `Always`, `IfNotPresent` or `Never`",
-        "did you mean `Always`?",
-    ),
-    (
-        "POD restartPolicy: Sometimes",
-        "Sometimes",
-        "`~.restartPolicy` is `Sometimes`, and has to be `Always`, `OnFailure` or `Never`",
-        "write",
-    ),
-    (
-        "POD dnsPolicy: Cluster",
-        "Cluster",
-        "`~.dnsPolicy` is `Cluster`, and has to be `ClusterFirst`, `ClusterFirstWithHostNet`, `Default` or `None`",
-        "write",
-    ),
-    (
-        "ports: [{containerPort: 1, protocol: tcp}]",
-        "tcp",
-        "`~.containers[0].ports[0].protocol` is `tcp`, and has to be `TCP`, `UDP` or `SCTP`",
-        "did you mean `TCP`?",
-    ),
-    (
-        "POD tolerations: [{key: a, operator: exists}]",
-        "exists",
-        "`~.tolerations[0].operator` is `exists`, and has to be `Exists`, `Equal`, `Lt` or `Gt`",
-        "did you mean `Exists`?",
-    ),
-    (
-        "POD tolerations: [{key: a, effect: NoScheduling}]",
-        "NoScheduling",
-        "`~.tolerations[0].effect` is `NoScheduling`, and has to be `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
-        "did you mean `NoSchedule`?",
-    ),
-    (
-        "POD topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotPlace}]",
-        "DoNotPlace",
-        "`~.topologySpreadConstraints[0].whenUnsatisfiable` is `DoNotPlace`, and has to be `DoNotSchedule` or `ScheduleAnyway`",
-        "write",
-    ),
-    // Numbers.
-    (
-        "ports: [{containerPort: 99999}]",
-        "99999",
-        "`~.containers[0].ports[0].containerPort` is 99999, and has to be between 1 and 65535",
-        "between 1 and 65535",
-    ),
-    (
-        "ports: [{containerPort: 0}]",
-        "0",
-        "`~.containers[0].ports[0].containerPort` is 0, and has to be between 1 and 65535",
-        "",
-    ),
-    (
-        "ports: [{containerPort: 80, hostPort: 70000}]",
-        "70000",
-        "`~.containers[0].ports[0].hostPort` is 70000, and has to be between 0 and 65535",
-        "",
-    ),
-    (
-        "livenessProbe: {httpGet: {path: /, port: 70000}}",
-        "70000",
-        "`~.containers[0].livenessProbe.httpGet.port` is 70000, and has to be between 1 and 65535",
-        "",
-    ),
-    (
-        "livenessProbe: {exec: {command: [a]}, successThreshold: 2}",
-        "2",
-        "`~.containers[0].livenessProbe.successThreshold` is 2, and has to be 1",
-        "readiness",
-    ),
-    (
-        "readinessProbe: {exec: {command: [a]}, periodSeconds: -1}",
-        "-1",
-        "`~.containers[0].readinessProbe.periodSeconds` is -1, and has to be 0 or more",
-        "",
-    ),
-    (
-        "POD topologySpreadConstraints: [{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]",
-        "0",
-        "`~.topologySpreadConstraints[0].maxSkew` is 0, and has to be 1 or more",
-        "",
-    ),
-    (
-        "POD activeDeadlineSeconds: 0",
-        "0",
-        "`~.activeDeadlineSeconds` is 0, and has to be 1 or more",
-        "",
-    ),
-    (
-        "POD securityContext: {runAsUser: -1}",
-        "-1",
-        "`~.securityContext.runAsUser` is -1, and has to be 0 or more",
-        "",
-    ),
-    (
-        "POD volumes: [{name: c, configMap: {name: c, defaultMode: 644}}]",
-        "644",
-        "`~.volumes[0].configMap.defaultMode` is 644, and has to be between 0 and 511",
-        "write `420`",
-    ),
-    // Names.
-    (
-        "ports: [{containerPort: 80, name: HTTP}]",
-        "HTTP",
-        "`~.containers[0].ports[0].name` is `HTTP`, which is no name of a port",
-        "lower-case",
-    ),
-    (
-        "ports: [{containerPort: 80, name: prometheus-metrics}]",
-        "prometheus-metrics",
-        "`~.containers[0].ports[0].name` is `prometheus-metrics`, and a port's name has at most 15 characters",
-        "",
-    ),
-    (
-        "env: [{name: 'A=B', value: c}]",
-        "'A=B'",
-        "`~.containers[0].env[0].name` is `A=B`, which is no name of a variable",
-        "",
-    ),
-    (
-        "POD nodeSelector: {'a b': c}",
-        "'a b'",
-        "`a b` of `~.nodeSelector` is no key of a label",
-        "",
-    ),
-    (
-        "POD nodeSelector: {a: 'b c'}",
-        "'b c'",
-        "`~.nodeSelector.a` is `b c`, which is no value of a label",
-        "",
-    ),
-    (
-        "POD volumes: [{name: My_Data}]",
-        "My_Data",
-        "`~.volumes[0].name` is `My_Data`, which is no name that Kubernetes takes",
-        "lower-case",
-    ),
-    (
-        "POD serviceAccountName: Trainer",
-        "Trainer",
-        "`~.serviceAccountName` is `Trainer`, which is no name that Kubernetes takes",
-        "",
-    ),
-    // Amounts.
-    (
-        "resources: {limits: {memory: 10GB}}",
-        "10GB",
-        "`~.containers[0].resources.limits.memory` is `10GB`, which is no amount",
-        "write `10G`",
-    ),
-    (
-        "resources: {requests: {cpu: -1}}",
-        "-1",
-        "`~.containers[0].resources.requests.cpu` is `-1`, and has to be 0 or more",
-        "",
-    ),
-    (
-        "resources: {requests: {memory: 4Gi}, limits: {memory: 2Gi}}",
-        "4Gi",
-        "`~.containers[0].resources.requests.memory` is `4Gi`, which is more than its limit of `2Gi`",
-        "",
-    ),
-    (
-        "POD volumes: [{name: data, emptyDir: {sizeLimit: big}}]",
-        "big",
-        "`~.volumes[0].emptyDir.sizeLimit` is `big`, which is no amount",
-        "",
-    ),
-    // Names within the pod.
-    (
-        "volumeMounts: [{name: data, mountPath: /data}]",
-        "data",
-        "`~.containers[0].volumeMounts[0].name` is `data`, and the pod has no volume of this name",
-        "`volumes`",
-    ),
-    (
-        "ports: [{containerPort: 1, name: a}, {containerPort: 2, name: a}]",
-        "a",
-        "`~.containers[0].ports[1].name` is `a`, which is there already",
-        "",
-    ),
-    (
-        "POD hostNetwork: true, initContainers: [{name: i, image: 'r.example.com/i:1', ports: [{containerPort: 1}]}], volumes: [{name: a}, {name: b, emptyDir: {}, hostPath: {path: /b}}]",
-        "{path: /b}",
-        "`~.volumes[1]` has `emptyDir` and `hostPath`, and may have one of them",
-        "all but one",
-    ),
-    // What cannot be together.
-    (
-        "livenessProbe: {exec: {command: [a]}, tcpSocket: {port: 1}}",
-        "{port: 1}",
-        "`~.containers[0].livenessProbe` has `exec` and `tcpSocket`, and may have one of them",
-        "",
-    ),
-    (
-        "livenessProbe: {periodSeconds: 3}",
-        "livenessProbe",
-        "`~.containers[0].livenessProbe` has none of `exec`, `httpGet`, `tcpSocket` and `grpc`",
-        "",
-    ),
-    (
-        "env: [{name: A, value: b, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]",
-        "{fieldRef",
-        "variable `A` has a `value`, and a `valueFrom` too",
-        "",
-    ),
-    (
-        "POD tolerations: [{key: a, operator: Exists, value: b}]",
-        "b",
-        "`~.tolerations[0].value` cannot be with `operator: Exists`",
-        "",
-    ),
-    (
-        "POD tolerations: [{key: a, effect: NoSchedule, tolerationSeconds: 5}]",
-        "5",
-        "`~.tolerations[0].tolerationSeconds` is for `effect: NoExecute` alone",
-        "",
-    ),
-    (
-        "POD restartPolicy: Always",
-        "Always",
-        "`~.restartPolicy` is `Always`, and has to be `OnFailure` or `Never` in a Job",
-        "",
-    ),
-    (
-        "securityContext: {privileged: true, allowPrivilegeEscalation: false}",
-        "false",
-        "`~.containers[0].securityContext.allowPrivilegeEscalation` is `false`, which cannot be with `privileged: true`",
-        "",
-    ),
-    (
-        "securityContext: {runAsNonRoot: true, runAsUser: 0}",
-        "0",
-        "`~.containers[0].securityContext.runAsUser`: user 0 is root, and `runAsNonRoot` is `true`: no container starts",
-        "",
-    ),
-    (
-        "POD affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In}]}]}}}",
-        "{key: a, operator: In}",
-        "`~.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]` has `operator: In` and no `values`",
-        "`values`",
-    ),
-    (
-        "POD affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {matchExpressions: [{key: a, operator: Exists, values: [b]}]}}]}}",
-        "[b]",
-        "`~.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchExpressions[0]` has `operator: Exists` and `values`",
-        "",
-    ),
-];
+/// The mistakes of `refused.txt`, which says how it is read.
+fn mistakes() -> Vec<Mistake<'static>> {
+    let blocks = include_str!("refused.txt").split("\n\n");
+    let blocks = blocks.filter(|block| !block.trim().is_empty() && !block.starts_with('#'));
+    let mistakes = blocks.map(|block| {
+        let mut lines = block.lines();
+        let text = lines.next().unwrap();
+        let place = lines.next().unwrap().strip_prefix("  at ").unwrap();
+        let message = lines.next().unwrap().trim().replace('~', POD);
+        let help = lines
+            .next()
+            .map(|line| line.strip_prefix("  help ").unwrap());
+        assert_eq!(lines.next(), None, "{text}");
+        Mistake {
+            text,
+            place,
+            message,
+            help: help.unwrap_or_default().replace('~', POD),
+        }
+    });
+    mistakes.collect()
+}
+
+/// Where a Job has its pod.
+const POD: &str = "spec.template.spec";
 
 /// Near to mistakes, and taken.
 const TAKEN: &[&str] = &[
@@ -421,12 +123,18 @@ fn at<'o>(outcome: &'o Outcome, found: &Diagnostic) -> &'o str {
 #[test]
 fn what_is_refused_in_manifests_is_refused_in_patches() {
     let mut wrong = Vec::new();
-    for (text, place, message, help) in MISTAKES {
-        let pod = "spec.template.spec";
-        let (message, help) = (message.replace('~', pod), help.replace('~', pod));
+    let mistakes = mistakes();
+    assert!(mistakes.len() > 50);
+    for mistake in mistakes {
+        let Mistake {
+            text,
+            place,
+            message,
+            help,
+        } = mistake;
         for (outcome, code, message) in [
             (in_manifest(text), "GPUC4035", format!("Job a: {message}")),
-            (in_patch(text), "GPUC3012", message),
+            (in_patch(text), "GPUC3012", message.clone()),
         ] {
             let own = outcome.findings.iter().filter(|it| it.code.id == code);
             let own: Vec<_> = own.collect();

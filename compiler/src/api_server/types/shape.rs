@@ -11,8 +11,9 @@ use crate::node::Node;
 pub(in crate::api_server) fn walk<'n>(look: &mut Look<'n>, holds: &Type, node: &'n Node) {
     let is = read(node);
     match (holds, is) {
-        (Type::Any, _) | (_, Read::Open | Read::Nothing) => {}
-        (Type::Text, Read::Text(_))
+        (Type::Any, _)
+        | (_, Read::Open | Read::Nothing)
+        | (Type::Text, Read::Text(_))
         | (Type::Switch, Read::Switch(_))
         | (Type::Number, Read::Whole(_) | Read::Number(_))
         | (Type::NumberOrText, Read::Whole(_) | Read::Text(_))

@@ -2,6 +2,7 @@
 
 mod counts;
 mod numbers;
+mod priority;
 mod refused;
 mod shape;
 mod together;
@@ -9,6 +10,8 @@ mod typed;
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Fragment, Workload};
+
+pub(super) use priority::PATCH_PRIORITY;
 
 use super::undone;
 use crate::check::Checked;
@@ -271,6 +274,7 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
                 continue;
             }
             undoes(cluster, workload, report);
+            priority::look(cluster, workload, report);
             let errors = report.count(Severity::Error);
             holds(cluster, workload, report);
             if report.count(Severity::Error) > errors {

@@ -16,6 +16,7 @@ mod label_elsewhere;
 mod limit_range;
 mod not_looked_into;
 mod nowhere_to_run;
+mod priority_unknown;
 mod privileged;
 mod queue_missing;
 mod queue_unknown;
@@ -75,6 +76,7 @@ pub static RULES: &[&Rule] = &[
     &resource_of_others::RULE,
     &cuda_unknown::RULE,
     &unreadable::RULE,
+    &priority_unknown::RULE,
 ];
 
 #[cfg(test)]
