@@ -3,6 +3,7 @@
 use super::Here;
 use super::place::Step;
 use super::read::{Read, get, read};
+use crate::diag::words::all;
 use crate::node::Node;
 use crate::placement::thousandths;
 
@@ -18,6 +19,9 @@ const NAMED: &[(&str, &str)] = &[
     ("VolumeResourceRequirements", "limits"),
     ("VolumeResourceRequirements", "requests"),
 ];
+
+/// What stands behind numbers most of the time.
+const UNITS: &[&str] = &["m", "k", "M", "G", "Ki", "Mi", "Gi"];
 
 /// Letters that people write after numbers, for what Kubernetes has.
 const MEANT: &[(&str, &str)] = &[
@@ -89,15 +93,20 @@ fn one(here: &mut Here<'_, '_>, below: Vec<Step>, value: &Node) {
         );
         return;
     }
+    let meant = meant(&text);
+    let help = match &meant {
+        Some(meant) => format!("write `{meant}`"),
+        None => format!(
+            "write a number, with {} behind it or nothing",
+            all(UNITS, "or")
+        ),
+    };
     here.refuse(
         below,
         |path| format!("`{path}` is `{text}`, which is no amount"),
-        match meant(&text) {
-            Some(meant) => format!("write `{meant}`"),
-            None => "write a number with `m`, `k`, `M`, `G`, `Ki`, `Mi`, `Gi` or nothing behind it"
-                .to_owned(),
-        },
+        help,
     );
+    here.meant(meant);
 }
 
 fn meant(text: &str) -> Option<String> {

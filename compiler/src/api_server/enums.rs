@@ -210,10 +210,12 @@ fn one(here: &mut Here<'_, '_>, below: Vec<Step>, value: &Node, words: &[&str]) 
     if text.is_empty() || words.contains(&text) {
         return;
     }
-    let help = match nearest(text, words.iter().copied()) {
+    let near = nearest(text, words.iter().copied());
+    let help = match near {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("write {}", all(words, "or")),
     };
     let message = |path: &str| format!("`{path}` is `{text}`, and has to be {}", all(words, "or"));
     here.refuse(below, message, help);
+    here.meant(near.map(str::to_owned));
 }

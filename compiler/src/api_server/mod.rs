@@ -24,6 +24,7 @@ use crate::node::{Node, Value};
 
 pub use enums::ENUMS;
 pub use place::{Step, place, words};
+pub use types::GONE;
 
 /// Something that the API server refuses, where, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +37,8 @@ pub struct Refused {
     pub message: String,
     /// What to write.
     pub help: String,
+    /// The key or the value that was meant for sure enough to put it there.
+    pub meant: Option<String>,
 }
 
 /// How much of an object is there.
@@ -83,7 +86,15 @@ impl<'n> Here<'_, 'n> {
             of_key: path.len() == own,
             path,
             help: help.into(),
+            meant: None,
         });
+    }
+
+    /// Says of what was refused last what was meant.
+    fn meant(&mut self, meant: Option<String>) {
+        if let Some(found) = self.found.last_mut() {
+            found.meant = meant;
+        }
     }
 
     /// The nearest object around of a type.

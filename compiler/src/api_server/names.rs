@@ -186,7 +186,12 @@ fn one(here: &mut Here<'_, '_>, below: Vec<Step>, name: &str, form: Form) {
         return;
     };
     let message = |path: &str| format!("`{path}` is `{name}`, {problem}");
-    here.refuse(below, message, form.help());
+    let is_number = matches!(form, Form::Port) && name.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number {
+        here.refuse(below, message, format!("write `{name}`, without quotes"));
+    } else {
+        here.refuse(below, message, form.help());
+    }
 }
 
 impl Form {

@@ -217,3 +217,24 @@ fn nothing_is_missing_in_a_part() {
         );
     }
 }
+
+/// What stands in another file may be laid over this one.
+#[test]
+fn what_is_laid_over_an_object_may_bring_what_it_lacks() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: \
+               'r.example.com/a:1', tyt: true, volumeMounts: [{name: data, mountPath: /data}]}]\n";
+    let found = |more: &str| {
+        let (outcome, _) = check("a.yaml", &format!("{pod}---\n{more}"));
+        outcome.findings.len()
+    };
+    assert_eq!(found(""), 2);
+    let patch = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a}]}\n";
+    assert_eq!(found(patch), 1);
+    assert_eq!(found(&patch.replace("name: a}\n", "name: b}\n")), 2);
+    assert_eq!(
+        found(
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\npatches: [{path: b.yaml}]\n"
+        ),
+        1
+    );
+}

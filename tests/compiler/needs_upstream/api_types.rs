@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use gpuc::api_server::ENUMS;
-use serde_json::Value;
+use gpuc::api_server::{ENUMS, GONE};
+use gpuc::model::SUPPORTED;
+use serde_json::{Value, json};
 
 use super::assert_none;
-use crate::needs::{self, UPSTREAM};
-use crate::support::expect_file;
+use crate::needs::{self, PYTHON, UPSTREAM};
+use crate::support::{expect_file, repository};
 
 const FILE: &str = "compiler/src/api_server/types/kubernetes.types";
 
@@ -109,6 +110,49 @@ fn types_are_kubernetes_own() {
         text += &format!("{name}\n{fields}");
     }
     expect_file(FILE, &text);
+}
+
+/// The types are the newest version's: whatever an older one has besides is known too, and nothing else.
+#[test]
+#[ignore = "needs GPUC_PYTHON"]
+fn fields_of_older_versions_are_known() {
+    let file = std::fs::read_to_string(repository().join(FILE)).unwrap();
+    let mut types: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut name = "";
+    for line in file.lines().filter(|line| !line.starts_with('#')) {
+        match line
+            .strip_prefix("  ")
+            .and_then(|field| field.split_once(' '))
+        {
+            Some((field, _)) => {
+                types
+                    .entry(name)
+                    .or_default()
+                    .insert(field.trim_end_matches('!'));
+            }
+            None => name = line,
+        }
+    }
+    let versions = SUPPORTED.start().0..=SUPPORTED.end().0;
+    let versions: Vec<_> = versions.map(|minor| format!("1.{minor}")).collect();
+    let python = needs::path(PYTHON);
+    let input = json!({"versions": versions});
+    let answer = needs::python(python.to_str().unwrap(), "kubernetes_fields.py", &input);
+    let mut gone = BTreeSet::new();
+    for it in answer.as_array().unwrap() {
+        let name = it["type"].as_str().unwrap();
+        let Some(known) = types.get(name) else {
+            continue;
+        };
+        let fields = it["fields"].as_array().unwrap().iter();
+        let fields = fields.map(|field| field.as_str().unwrap());
+        gone.extend(
+            fields
+                .filter(|field| !known.contains(field))
+                .map(|field| (name, field)),
+        );
+    }
+    assert_eq!(gone, GONE.iter().copied().collect());
 }
 
 /// Words that a description does not say, as constants of `pkg/apis/core/types.go` and its like do (from memory).

@@ -45,6 +45,16 @@ pub(super) struct Field {
 /// what a cluster of an older version does not know yet is no finding.
 const TEXT: &str = include_str!("kubernetes.types");
 
+/// Fields that an older version has and the newest no longer.
+///
+/// Source: kubernetes-validate 1.37.0, the definitions of 1.33 to 1.37; `needs_upstream::api_types` looks.
+pub static GONE: &[(&str, &str)] = &[("PodSpec", "workloadRef")];
+
+/// What an object must have and others bring: kustomize writes selectors.
+///
+/// Source: kubernetes-sigs/kustomize `api/internal/konfig/builtinpluginconsts/commonlabels.go` (from memory).
+const BROUGHT: &[&str] = &["selector"];
+
 static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
     let mut types: BTreeMap<_, Vec<Field>> = BTreeMap::new();
     let mut name = "";
@@ -59,7 +69,8 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
                 let fields = types.entry(name).or_default();
                 fields.push(Field {
                     name: field.trim_end_matches('!'),
-                    is_needed: field.ends_with('!'),
+                    is_needed: field.ends_with('!')
+                        && !BROUGHT.contains(&field.trim_end_matches('!')),
                     holds: holds_of(holds),
                 });
             }
@@ -85,6 +96,11 @@ fn holds_of(text: &'static str) -> Type {
             _ => Type::Object(text),
         },
     }
+}
+
+/// Whether only an older version has a field.
+pub(super) fn is_gone(name: &str, field: &str) -> bool {
+    GONE.contains(&(name, field))
 }
 
 /// The fields of a type; none of one that is not known.

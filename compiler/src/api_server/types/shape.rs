@@ -1,6 +1,6 @@
 //! Whether an object has the fields of its type, and each the kind of value that it holds.
 
-use super::{Field, Type, fields};
+use super::{Field, Type, fields, is_gone};
 use crate::api_server::place::{Step, words};
 use crate::api_server::read::{Read, get, read};
 use crate::api_server::{Here, Look, Refused, rules};
@@ -63,7 +63,7 @@ fn object<'n>(look: &mut Look<'n>, name: &'static str, node: &'n Node) {
             Some(field) => walk(look, &field.holds, &entry.value),
             // Helm and others fill in keys too; what is nothing is left out.
             None if entry.key.contains("{{") || entry.key.contains('$') => {}
-            None if read(&entry.value) == Read::Nothing => {}
+            None if read(&entry.value) == Read::Nothing || is_gone(name, &entry.key) => {}
             None => unknown(look, fields, node, &entry.key),
         }
         look.path.pop();
@@ -76,6 +76,7 @@ fn object<'n>(look: &mut Look<'n>, name: &'static str, node: &'n Node) {
                     of_key: true,
                     message: format!("{} has no `{}`", titled(&look.path), field.name),
                     help: format!("write its `{}`", field.name),
+                    meant: None,
                 });
             }
         }
@@ -104,6 +105,7 @@ fn unreadable(look: &mut Look<'_>, problem: &str, help: String) {
         path: look.path.clone(),
         of_key: false,
         help,
+        meant: None,
     });
 }
 
@@ -115,9 +117,12 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
         .map_or((None, &[][..]), |(last, above)| (Some(last), above));
     let all = fields.iter().map(|field| field.name);
     let of_type = look.above.last().map(|(name, _)| *name);
-    let help = if of_type == Some("ResourceRequirements") && is_resource(key) {
+    let near = nearest(key, all);
+    let is_amount = of_type == Some("ResourceRequirements") && is_resource(key);
+    let is_free = |meant: &&str| get(node, meant).is_none() && !is_amount;
+    let help = if is_amount {
         format!("write it below `{}.limits`", words(above))
-    } else if let Some(meant) = nearest(key, all) {
+    } else if let Some(meant) = near {
         match get(node, meant) {
             Some(_) => format!("did you mean `{meant}`? write it there"),
             None => format!("did you mean `{meant}`?"),
@@ -132,6 +137,7 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
         path: look.path.clone(),
         of_key: true,
         help,
+        meant: near.filter(is_free).map(str::to_owned),
     });
 }
 

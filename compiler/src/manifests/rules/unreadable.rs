@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::api_server::{self, Extent, Refused, place};
-use crate::diag::{Code, Report, Severity};
+use crate::api_server::{self, Extent, Refused, Step, place};
+use crate::diag::{Code, Edit, Report, Severity};
 use crate::manifests::read::Object;
-use crate::manifests::{Rule, Scene};
+use crate::manifests::{Rule, Scene, Why, edit};
 use crate::node::{Node, Value};
 
 /// What Kubernetes cannot read, or refuses, of an object that is or makes pods.
@@ -30,8 +30,9 @@ A root user with `runAsNonRoot` is taken, and its container never starts.
 
 ### What to do
 
-Write what the help says. Values that a program fills in (`${NAME}`) are not looked at, and nothing is
-missing in a part of an object, such as a patch of kustomize.
+Write what the help says; `gpuc check --fix` mends misspelt fields, words and amounts. Values that a
+program fills in (`${NAME}`) are not looked at, and nothing is
+missing in a part of an object, such as a patch of kustomize, or where one is laid over it.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -88,7 +89,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     let before = report.diagnostics().iter();
     let said: BTreeSet<_> = before.map(|found| found.primary.span).collect();
     for object in scene.objects {
-        for found in refused(object) {
+        for found in refused(scene, object) {
             let Some(span) = place(&object.root, &found.path, found.of_key) else {
                 continue;
             };
@@ -98,18 +99,45 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             }
             let message = format!("{}: {}", object.title(), found.message);
             let draft = report.draft(&RULE.code, span, message);
-            draft.help(found.help).emit();
+            let draft = draft.help(found.help.clone());
+            match edit(scene, object, &found) {
+                Some(edit) => draft.fix(vec![edit]).emit(),
+                None => draft.emit(),
+            };
         }
     }
 }
 
-fn refused(object: &Object) -> Vec<Refused> {
+/// What was meant, in place of what stands there.
+fn edit(scene: &Scene<'_>, object: &Object, found: &Refused) -> Option<Edit> {
+    let meant = found.meant.as_deref()?;
+    let (last, above) = found.path.split_last()?;
+    let holder = above
+        .iter()
+        .try_fold(&object.root, |node, step| match step {
+            Step::Key(key) => node.get(key),
+            Step::Item(index) => node.items().get(*index),
+        })?;
+    match last {
+        Step::Key(key) if found.of_key => edit::key(scene.sources, holder.entry(key)?, meant),
+        Step::Key(key) => edit::value(scene.sources, holder.get(key)?, meant),
+        Step::Item(index) => edit::value(scene.sources, holder.items().get(*index)?, meant),
+    }
+}
+
+fn refused(scene: &Scene<'_>, object: &Object) -> Vec<Refused> {
     let (version, kind) = (object.api_version.as_str(), object.kind.as_str());
     let is_plain = PLAIN.iter().any(|group| object.is_of(group));
     if !is_plain && !api_server::knows(version, kind) {
         return Vec::new();
     }
-    let extent = if is_whole(&object.root) {
+    let is_layered = scene.passed_over.iter().any(|it| match &it.why {
+        Why::Kustomization => true,
+        Why::Patch(title) => *title == object.title(),
+        Why::Template | Why::NoObjects => false,
+    });
+    let is_whole = is_whole(&object.root) && !is_layered;
+    let extent = if is_whole {
         Extent::Whole
     } else {
         Extent::Part
@@ -117,7 +145,7 @@ fn refused(object: &Object) -> Vec<Refused> {
     api_server::look(version, kind, &object.root, extent)
 }
 
-/// Whether an object has containers, and each of them an image: a patch of kustomize has not.
+/// Whether an object has containers, and each of them an image: a part of one has not.
 fn is_whole(node: &Node) -> bool {
     let (mut some, mut all) = (false, true);
     images(node, &mut some, &mut all);
