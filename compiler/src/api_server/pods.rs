@@ -3,13 +3,14 @@
 use super::Here;
 use super::containers::{one_of, runs_as_root};
 use super::place::Step;
-use super::read::{get, items, switch, text};
+use super::read::{Read, get, items, read, switch, text};
 use super::types::{Type, fields};
 use crate::diag::words::all;
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
     match here.name {
         "PodSpec" => {
+            some(here);
             restarts(here);
             deadline(here);
             names(here);
@@ -17,6 +18,18 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
         }
         "Volume" => volume(here),
         _ => {}
+    }
+}
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateContainers`.
+fn some(here: &mut Here<'_, '_>) {
+    let containers = get(here.node, "containers").filter(|it| read(it) == Read::List);
+    if containers.is_some_and(|it| it.items().is_empty()) {
+        here.refuse(
+            [Step::from("containers")],
+            |path| format!("`{path}` is empty, and a pod has a container"),
+            "write a container, with its `name` and `image`",
+        );
     }
 }
 

@@ -4,6 +4,7 @@ use super::Here;
 use super::counts::{percent, share};
 use super::place::Step;
 use super::read::{Read, get, read, text, whole};
+use crate::check::cron::{is_time_zone, schedule_problem};
 use crate::node::Node;
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
@@ -20,6 +21,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
         }
         "StatefulSetSpec" | "DaemonSetSpec" | "ReplicaSetSpec" => selects(here),
         "JobSpec" => job(here),
+        "CronJobSpec" => schedule(here),
         _ => {}
     }
 }
@@ -117,6 +119,26 @@ fn job(here: &mut Here<'_, '_>) {
             [Step::from("selector")],
             |path| format!("`{path}` is written by Kubernetes, for each job its own"),
             "remove it",
+        );
+    }
+}
+
+/// Source: kubernetes `pkg/apis/batch/validation/validation.go`, `validateScheduleFormat` and `validateTimeZone`. What
+/// never comes is taken, and does nothing.
+fn schedule(here: &mut Here<'_, '_>) {
+    if let Some((problem, help)) = text(here.node, "schedule").and_then(schedule_problem) {
+        here.refuse(
+            [Step::from("schedule")],
+            |path| format!("`{path}`: {problem}"),
+            help,
+        );
+    }
+    let zone = text(here.node, "timeZone");
+    if let Some(zone) = zone.filter(|zone| !is_time_zone(zone)) {
+        here.refuse(
+            [Step::from("timeZone")],
+            |path| format!("`{path}` is `{zone}`, which is no time zone"),
+            "write a name such as `Europe/Berlin`",
         );
     }
 }

@@ -56,7 +56,7 @@ pub(super) const LAYERS: &[(&str, &[&str])] = &[
     ("placement", &["cloud", "diag", "model", "node", "source"]),
     (
         "api_server",
-        &["diag", "node", "placement", "source", "yaml"],
+        &["check", "diag", "node", "placement", "source", "yaml"],
     ),
     (
         "manifests",
