@@ -5,6 +5,7 @@ mod hostile;
 mod layouts;
 mod others;
 mod reached;
+mod refused;
 mod services;
 
 use std::collections::{BTreeMap, BTreeSet};
