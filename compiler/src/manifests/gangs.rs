@@ -60,7 +60,8 @@ pub(super) fn smallest<'c>(load: &Load<'c>) -> Load<'c> {
     }
 }
 
-/// How many of a pod have to run at once, and where that is written; nothing where one may run without the others, or nobody knows.
+/// How many of a pod have to run at once, and where that is written. Nothing where one may run
+/// without the others, or nobody knows.
 ///
 /// Source: kubeflow/trainer `pkg/apis/trainer/v1alpha1/trainjob_types.go`, `Trainer.NumNodes`; kubeflow/trainer
 /// release-1.9 `pkg/apis/kubeflow.org/v1/common_types.go`, `ReplicaSpec` and `SchedulingPolicy.MinAvailable`;

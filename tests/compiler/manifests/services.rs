@@ -158,7 +158,7 @@ fn what_is_not_certain_counts_for_nothing() {
     all(&[many.replace("replicas: 50", "replicas: \"{{n}}\"")]);
     all(&[many.replace(
         "namespace: x",
-        "namespace: x, ownerReferences: [{kind: Rollout}]",
+        "namespace: x, ownerReferences: [{apiVersion: a/v1, kind: Rollout, name: a, uid: u}]",
     )]);
     all(&[controller("Job", "name: a", "parallelism: 50")]);
     // Pods of one claim share it, and what is claimed elsewhere is not known.

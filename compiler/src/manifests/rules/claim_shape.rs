@@ -1,7 +1,7 @@
 //! A claim is written as another version of its API has it.
 
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::claims::{KEYS, is_claim, requested};
+use crate::manifests::claims::{is_claim, requested};
 use crate::manifests::{Object, Rule, Scene};
 use crate::node::{Entry, Node};
 
@@ -15,9 +15,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether what a ResourceClaim or its template asks for stands where its version of `resource.k8s.io` has
-it: below `exactly` in `v1` and `v1beta2`, beside the request's name in `v1beta1`; whether the version
-is one that knows requests of devices at all; and whether a pod names its claims as Kubernetes does
-since 1.31, without `source`.
+it: below `exactly` in `v1` and `v1beta2`, beside the request's name in `v1beta1`; and whether the
+version is one that knows requests of devices at all.
 
 ### Why it matters
 
@@ -64,27 +63,11 @@ const BELOW: &[&str] = &[
 /// Source: kubernetes `staging/src/k8s.io/api/resource/v1alpha2`, which 1.31 removed (from memory).
 const OF_OLD: &[&str] = &["v1alpha1", "v1alpha2"];
 
-// Source: kubernetes `staging/src/k8s.io/api/resource/v1beta1/types.go` and `v1/types.go`, `DeviceRequest`;
-// `staging/src/k8s.io/api/core/v1/types.go`, `PodResourceClaim` (from memory).
+// Source: kubernetes `staging/src/k8s.io/api/resource/v1beta1/types.go` and `v1/types.go`, `DeviceRequest`
+// (from memory).
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for object in scene.objects.iter().filter(|it| is_claim(it)) {
         of_object(object, report);
-    }
-    for pod in &scene.pods {
-        let claims = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
-        for entry in claims.iter().filter_map(|claim| claim.entry("source")) {
-            let named = KEYS.iter().find_map(|(key, _)| entry.value.entry(key));
-            let help = match named.and_then(|named| Some((named, named.value.text()?))) {
-                Some((named, name)) => format!("write `{}: {name}` beside the `name`", named.key),
-                None => "name the claim beside the `name`".to_owned(),
-            };
-            let message = format!("{} names a claim below `source`", pod.title());
-            let draft = report.draft(&RULE.code, entry.key_span, message);
-            draft
-                .here("Kubernetes knows no such key since 1.31")
-                .help(help)
-                .emit();
-        }
     }
 }
 

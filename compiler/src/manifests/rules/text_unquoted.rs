@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "a value that has to be text is a number or a switch",
         explain: "### What it checks
 
-Whether the values of `nodeSelector`, node affinity, tolerations, environment variables, `command`,
-`args`, labels and annotations, those of pod templates too, are text; `rayStartParams` of Ray and
+Whether the values of `nodeSelector`, node affinity, tolerations, environment variables, labels and
+annotations, those of pod templates too, are text; `rayStartParams` of Ray and
 `nodeLabels` of Kueue's flavors as well. YAML takes `true`, `yes`, `80` and `1.0` without quotes for
 something else.
 
@@ -193,10 +193,6 @@ fn texts<'n>(pod: &Pod<'n>) -> Vec<(&'n Node, String)> {
         let env = list(container.node.get("env"));
         let values = env.filter_map(|it| Some((it.get("value")?, named("variable", it, "name"))));
         texts.extend(values);
-        for (key, what) in [("command", "word"), ("args", "argument")] {
-            let words = list(container.node.get(key)).filter_map(|it| Some((it, it.text()?)));
-            texts.extend(words.map(|(it, text)| (it, format!("{what} `{text}`"))));
-        }
     }
     texts
 }
