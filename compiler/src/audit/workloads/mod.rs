@@ -15,7 +15,7 @@ use crate::check::Checked;
 use crate::diag::{Code, Report, Severity};
 use crate::lower::workloads::{made, patched, pod_specs};
 use crate::node::Node;
-use crate::placement::{Answer, Demand, Verdict, line, places};
+use crate::placement::{Answer, Defaults, Demand, Verdict, line, places};
 use crate::source::Span;
 
 /// A patch that undoes what follows from the rest of the file.
@@ -330,7 +330,8 @@ fn keys(name: &str, ours: &Node, patch: &Spanned<Fragment>) -> Vec<(Span, String
 
 /// The devices of which a pod gets another number by a patch.
 fn devices(own: &Node, patched: &Node, patch: Span) -> Vec<(Span, String, String)> {
-    let (own, patched) = (Demand::of_pod(own), Demand::of_pod(patched));
+    let of_pod = |spec| Demand::of_pod(spec, &Defaults::default());
+    let (own, patched) = (of_pod(own), of_pod(patched));
     let changed = own.resources.iter().filter_map(|request| {
         let resource = &request.resource.value;
         let now = patched.request(resource);
@@ -354,6 +355,7 @@ fn patch_of(workload: &Workload) -> Span {
 fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
     let objects = patched(cluster, workload);
     let pods = objects.iter().find_map(counts::at_once);
+    let given = Defaults::of(cluster, cluster.namespace_of(workload));
     for object in &objects {
         for spec in pod_specs(&object.node) {
             let pods = pods.map(|count| {
@@ -363,7 +365,7 @@ fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Repor
             let demand = Demand {
                 apart: pods.is_some(),
                 pods,
-                ..Demand::of_pod(spec)
+                ..Demand::of_pod(spec, &given)
             };
             let verdicts = places(&demand, cluster);
             let mut answers = verdicts.iter().map(Verdict::answer);
