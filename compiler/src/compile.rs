@@ -74,8 +74,13 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
         return compilation;
     }
     let choices = (options.choices)(&config.metadata.name);
+    let decoded = report.diagnostics().len();
+    let is_made_up = report.has_errors() && !report.poisoned().is_empty();
     let cluster = resolve(Arc::clone(&config), &choices, &mut report);
     let checked = check::check(&cluster, &mut report);
+    if is_made_up {
+        doubt(&compilation.loaded, &choices, decoded, &mut report);
+    }
     let checked = checked.filter(|_| !report.has_errors());
     let audited = checked.and_then(|checked| {
         let audited = audit(lower(&checked), &checked, &mut report)?;
@@ -97,6 +102,25 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     compilation.cluster = Some(cluster);
     compilation.report = report;
     compilation
+}
+
+/// Takes back what was found, after so many findings, of values that decoding made up, wherever it shows: with others
+/// in their place it is not found, or with other words.
+fn doubt(loaded: &Loaded, choices: &Choices, decoded: usize, report: &mut Report) {
+    let mut other = Report::default();
+    for span in &loaded.poisoned {
+        other.poison(*span);
+    }
+    let Some(config) = decode::other_cluster(&loaded.root, &mut other) else {
+        return;
+    };
+    let cluster = resolve(Arc::new(config), choices, &mut other);
+    check::check(&cluster, &mut other);
+    let known = other.diagnostics();
+    let found = report.diagnostics_mut();
+    let mut later = found.split_off(decoded);
+    later.retain(|it| known.iter().any(|other| it.says_the_same(other)));
+    found.append(&mut later);
 }
 
 /// Applies `allow:` and `--deny`, and speaks up about an `allow:` that nothing needed.

@@ -25,6 +25,7 @@ mod golden;
 mod graphs;
 mod hosts;
 mod keys;
+mod made_up;
 mod manifests;
 mod matrix;
 mod measured;

@@ -11,9 +11,25 @@ use super::learned::Problem;
 use crate::source::Span;
 use gpuc_schema::spanned::SPANNED;
 
-/// Makes up a value of whatever type is asked for: 1, `1`, nothing, an empty list, the first choice.
-#[derive(Clone, Copy)]
-pub(super) struct MadeUp;
+/// Makes up a value of whatever type is asked for. There are two of each but nothing and the empty list, so that what
+/// is found with one and not with the other is known to speak of the value that was made up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum MadeUp {
+    /// 1, `1`, no, the first choice.
+    #[default]
+    Little,
+    /// As much as anybody may mean, yes, the last choice.
+    Much,
+}
+
+impl MadeUp {
+    fn of<T>(self, little: T, much: T) -> T {
+        match self {
+            Self::Little => little,
+            Self::Much => much,
+        }
+    }
+}
 
 impl IntoDeserializer<'_, Problem> for MadeUp {
     type Deserializer = Self;
@@ -27,51 +43,51 @@ impl<'de> Deserializer<'de> for MadeUp {
     type Error = Problem;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_borrowed_str("1")
+        visitor.visit_borrowed_str(self.of("1", "1000000"))
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_bool(false)
+        visitor.visit_bool(self.of(false, true))
     }
 
     fn deserialize_i8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 100))
     }
 
     fn deserialize_i16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 30_000))
     }
 
     fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 1_000_000))
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 1_000_000))
     }
 
     fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 200))
     }
 
     fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 60_000))
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 1_000_000))
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 1_000_000))
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_f64(1.0)
+        visitor.visit_f64(self.of(1.0, 1e6))
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_f64(1.0)
+        visitor.visit_f64(self.of(1.0, 1e6))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
@@ -102,7 +118,7 @@ impl<'de> Deserializer<'de> for MadeUp {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Repeated(0))
+        visitor.visit_seq(Repeated(0, self))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -110,7 +126,7 @@ impl<'de> Deserializer<'de> for MadeUp {
         length: usize,
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Repeated(length))
+        visitor.visit_seq(Repeated(length, self))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -119,7 +135,7 @@ impl<'de> Deserializer<'de> for MadeUp {
         length: usize,
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Repeated(length))
+        visitor.visit_seq(Repeated(length, self))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
@@ -142,7 +158,8 @@ impl<'de> Deserializer<'de> for MadeUp {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_enum(First(variants.first().copied().unwrap_or_default()))
+        let choice = self.of(variants.first(), variants.last());
+        visitor.visit_enum(Chosen(choice.copied().unwrap_or_default(), self))
     }
 
     forward_to_deserialize_any! {
@@ -151,7 +168,7 @@ impl<'de> Deserializer<'de> for MadeUp {
 }
 
 /// So many made-up values.
-struct Repeated(usize);
+struct Repeated(usize, MadeUp);
 
 impl<'de> SeqAccess<'de> for Repeated {
     type Error = Problem;
@@ -164,20 +181,20 @@ impl<'de> SeqAccess<'de> for Repeated {
             return Ok(None);
         };
         self.0 = left;
-        seed.deserialize(MadeUp).map(Some)
+        seed.deserialize(self.1).map(Some)
     }
 }
 
-/// The first choice.
-struct First(&'static str);
+/// A choice.
+struct Chosen(&'static str, MadeUp);
 
-impl<'de> EnumAccess<'de> for First {
+impl<'de> EnumAccess<'de> for Chosen {
     type Error = Problem;
     type Variant = MadeUp;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, MadeUp), Problem> {
         let name = seed.deserialize(StrDeserializer::<Problem>::new(self.0))?;
-        Ok((name, MadeUp))
+        Ok((name, self.1))
     }
 }
 
@@ -197,7 +214,7 @@ impl<'de> VariantAccess<'de> for MadeUp {
         length: usize,
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Repeated(length))
+        visitor.visit_seq(Repeated(length, self))
     }
 
     fn struct_variant<V: Visitor<'de>>(
