@@ -1,5 +1,6 @@
 //! A mistake is said once, where it is: a value that cannot be read makes no other value wrong.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use gpuc::diag::{Diagnostic, Severity};
@@ -53,18 +54,17 @@ fn is_inside(span: Span, changed: Span) -> bool {
 }
 
 /// The findings that neither stand at a place nor point there, where something is wrong with that place.
-fn elsewhere(outcome: &Outcome, changed: Span, before: &BTreeSet<String>) -> Vec<String> {
+fn elsewhere(outcome: &Outcome, changed: Span, before: &BTreeSet<String>) -> Option<Vec<String>> {
     let findings = outcome.findings.iter();
     let at = |found: &Diagnostic| is_inside(found.primary.span, changed);
     let points = |found: &Diagnostic| found.labels.iter().any(|it| is_inside(it.span, changed));
     let is_wrong = |found: &Diagnostic| found.severity == Severity::Error && at(found);
     if !outcome.findings.iter().any(is_wrong) {
-        return Vec::new();
+        return None;
     }
     let others = findings.filter(|it| !at(it) && !points(it) && !before.contains(&it.message));
-    others
-        .map(|it| format!("{} {}", it.code.id, it.message))
-        .collect()
+    let others = others.map(|it| format!("{} {}", it.code.id, it.message));
+    Some(others.collect())
 }
 
 /// A file that compiles, with what is said of it, and where its leaves stand.
@@ -89,38 +89,90 @@ impl File {
     }
 
     /// What is found elsewhere once something else stands in the place of a leaf.
-    fn elsewhere(&self, leaf: usize, wrong: &str) -> Vec<String> {
+    fn elsewhere(&self, leaf: usize, wrong: &str) -> Option<Vec<String>> {
         let span = self.leaves[leaf];
         let mut changed = self.text.clone();
         changed.replace_range(span.start as usize..span.end as usize, wrong);
         let end = span.start + u32::try_from(wrong.len()).unwrap();
         elsewhere(&compile_text(&changed), Span { end, ..span }, &self.said)
     }
-
-    fn line(&self, leaf: usize) -> &str {
-        let lines = self.text[..self.leaves[leaf].start as usize].lines().count();
-        self.text.lines().nth(lines - 1).unwrap_or_default().trim()
-    }
 }
 
 #[test]
-#[ignore = "all"]
-fn all() {
-    let mut seen: std::collections::BTreeMap<String, (usize, String)> = Default::default();
-    let step: usize = std::env::var("STEP").map_or(1, |it| it.parse().unwrap());
-    let mut number = 0;
-    for text in texts() {
-        let Some(file) = File::new(text) else { continue };
-        for leaf in 0..file.leaves.len() {
-            number += 1;
-            if number % step != 0 { continue }
-            let wrong = WRONG[(number / step) % WRONG.len()];
-            for it in file.elsewhere(leaf, wrong) {
-                let key = it[..8].to_owned();
-                let entry = seen.entry(key).or_insert((0, format!("{it} <= {} <= {wrong}", file.line(leaf))));
-                entry.0 += 1;
-            }
-        }
-    }
-    println!("{number} {seen:#?}");
+fn a_value_that_cannot_be_read_makes_no_other_wrong() {
+    let texts = texts();
+    let config = Config {
+        cases: 120,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let drawn = (
+        prop::sample::select(texts),
+        any::<prop::sample::Index>(),
+        prop::sample::select(WRONG),
+    );
+    let looked = Cell::new(0);
+    let result = TestRunner::new(config).run(&drawn, |(text, leaf, wrong)| {
+        let Some(file) = File::new(text) else {
+            return Ok(());
+        };
+        let leaf = leaf.index(file.leaves.len());
+        let Some(found) = file.elsewhere(leaf, wrong) else {
+            return Ok(());
+        };
+        looked.set(looked.get() + 1);
+        prop_assert!(found.is_empty(), "{wrong}: {found:#?}");
+        Ok(())
+    });
+    assert!(result.is_ok(), "{result:?}");
+    assert!(looked.get() > 30, "only {} mistakes", looked.get());
+}
+
+#[test]
+fn one_mistake_is_said_once() {
+    let file = |allocatable: &str, cpu: &str, team: &str| {
+        format!(
+            "apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {{name: demo}}
+kubernetes: {{version: \"1.34\"}}
+cloud: {{onPrem: {{context: demo}}}}
+stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}
+nodePools:
+  - name: gpu
+    gpu: {{model: A30, perNode: 2}}
+    hosts: [gpu-1, gpu-2]
+    nodes: {{count: 2}}
+    allocatable: {{cpu: {allocatable}}}
+teams: [{{name: {team}}}]
+workloads:
+  - {{name: chat, team: research, pool: gpu, deployment: {{image: \"registry.example.com/model:1.0.0\", gpus: 1, cpu: {cpu}}}}}
+"
+        )
+    };
+    let check = |text: &str, expected: &[&str]| {
+        let outcome = compile_text(text);
+        let messages = outcome.findings.iter().map(|it| it.message.as_str());
+        assert_eq!(messages.collect::<Vec<_>>(), expected, "{text}");
+    };
+    check(&file("96", "4", "research"), &[]);
+    let large = "99999999999999999999";
+    let not = |path: &str, what: &str| {
+        format!("`{path}` needs a quantity such as 400, 500m or 4Ti, not `{what}`")
+    };
+    let of_pool = "nodePools[0].allocatable.cpu";
+    let of_workload = "workloads[0].deployment.cpu";
+    check(&file("96", large, "research"), &[&not(of_workload, large)]);
+    check(&file(large, "4", "research"), &[&not(of_pool, large)]);
+    check(&file("true", "4", "research"), &[&not(of_pool, "true")]);
+    let both = [not(of_pool, "true"), not(of_workload, large)];
+    check(
+        &file("true", large, "research"),
+        &both.each_ref().map(String::as_str),
+    );
+    let name = "`teams[0].name` needs text, not `7`";
+    check(&file("96", "4", "7"), &[name]);
+    // What is wrong by itself is said all the same.
+    let nowhere = "pool `gpu` does not hold workload `chat`";
+    check(&file("96", "97", "7"), &[name, nowhere]);
 }

@@ -195,7 +195,8 @@ mod tests {
             assert_eq!(messages(&yaml, "GPUC2200"), expected, "{workloads}");
         };
         let with = |name: &str, size: u32| {
-            let volume = format!("{{name: v, mountPath: /v, from: {{claim: {{sizeGiB: {size}}}}}}}");
+            let volume =
+                format!("{{name: v, mountPath: /v, from: {{claim: {{sizeGiB: {size}}}}}}}");
             format!("{{name: {name}, team: t, deployment: {{image: 'a:1', volumes: [{volume}]}}}}")
         };
         check(&format!("{}, {}", with("a", 20), with("b", 10)), &[]);

@@ -246,7 +246,11 @@ fn draft_of<'r>(
                 let pods = pods.fold(0, u64::saturating_add);
                 let (asks, pods) = (what.words(asks), words::counted(pods, "pod"));
                 let given = load.is_given(what);
-                let more = if given { ", as pods are given that say nothing" } else { "" };
+                let more = if given {
+                    ", as pods are given that say nothing"
+                } else {
+                    ""
+                };
                 format!("needs {asks} for {pods}{more}")
             }
         };

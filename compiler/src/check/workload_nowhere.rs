@@ -102,7 +102,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 let is_it = |reason: &Reason| reason.asked == given.span;
                 if verdict.reasons.iter().any(is_it) && !said.contains(&given.span) {
                     said.push(given.span);
-                    draft = draft.label(given.span, "a container is given so much that says nothing");
+                    draft =
+                        draft.label(given.span, "a container is given so much that says nothing");
                 }
             }
         }

@@ -145,7 +145,10 @@ fn amounts(
     let limits = limits(cluster, team).into_iter();
     for limit in limits.filter(|it| it.namespace.is_none_or(|it| it == namespace)) {
         let (each, all) = match &limit.what {
-            What::Cpu => (demand.cpu, demand.cpu.map(|it| it.value.saturating_mul(pods))),
+            What::Cpu => (
+                demand.cpu,
+                demand.cpu.map(|it| it.value.saturating_mul(pods)),
+            ),
             What::Memory => (
                 demand.memory,
                 demand.memory.map(|it| it.value.saturating_mul(pods)),
@@ -266,11 +269,22 @@ mod tests {
             check("deployment: {image: 'a:1', replicas: 11}", &[pods]);
             check("job: {image: 'a:1', parallelism: 11}", &[pods]);
             let storage = "workload `a` asks for more storage than its team may have";
-            let volume =
-                |size| format!("volumes: [{{name: v, mountPath: /v, from: {{claim: {{sizeGiB: {size}}}}}}}]");
+            let volume = |size| {
+                format!(
+                    "volumes: [{{name: v, mountPath: /v, from: {{claim: {{sizeGiB: {size}}}}}}}]"
+                )
+            };
             check(&format!("job: {{image: 'a:1', {}}}", volume(30)), &[]);
-            check(&format!("job: {{image: 'a:1', {}}}", volume(31)), &[storage]);
-            let set = |replicas| format!("statefulSet: {{image: 'a:1', replicas: {replicas}, {}}}", volume(10));
+            check(
+                &format!("job: {{image: 'a:1', {}}}", volume(31)),
+                &[storage],
+            );
+            let set = |replicas| {
+                format!(
+                    "statefulSet: {{image: 'a:1', replicas: {replicas}, {}}}",
+                    volume(10)
+                )
+            };
             check(&set(3), &[]);
             check(&set(4), &[storage]);
         }

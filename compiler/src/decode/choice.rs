@@ -223,7 +223,11 @@ impl<'de> VariantAccess<'de> for Choice<'de, '_> {
     ) -> Result<V::Value, Problem> {
         let Some(entry) = self.entry else {
             self.without_settings();
-            return self.of.run.made_up.deserialize_struct(self.name, fields, visitor);
+            return self
+                .of
+                .run
+                .made_up
+                .deserialize_struct(self.name, fields, visitor);
         };
         let path = self.of.path.key(&entry.key, entry.key_span);
         let run = self.of.run;

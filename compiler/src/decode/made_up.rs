@@ -11,27 +11,35 @@ use super::learned::Problem;
 use crate::source::Span;
 use gpuc_schema::spanned::SPANNED;
 
-/// Makes up a value of whatever type is asked for. There are two of each but nothing and the empty list, so that what
-/// is found with one and not with the other is known to speak of the value that was made up.
+/// What takes the place of what cannot be read. There are several, so that what is found with one and not with another
+/// is known to speak of what was made up. Nothing and the empty list are the same in all of them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum MadeUp {
+pub enum Guess<'t> {
     /// 1, `1`, no, the first choice.
     #[default]
     Little,
     /// As much as anybody may mean, yes, the last choice.
     Much,
+    /// This text; else a little.
+    Text(&'t str),
+    /// The choice of this number; else a little.
+    Choice(usize),
 }
 
-impl MadeUp {
+/// Makes up a value of whatever type is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MadeUp<'t>(pub(super) Guess<'t>);
+
+impl MadeUp<'_> {
     fn of<T>(self, little: T, much: T) -> T {
-        match self {
-            Self::Little => little,
-            Self::Much => much,
+        match self.0 {
+            Guess::Much => much,
+            _ => little,
         }
     }
 }
 
-impl IntoDeserializer<'_, Problem> for MadeUp {
+impl IntoDeserializer<'_, Problem> for MadeUp<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -39,11 +47,14 @@ impl IntoDeserializer<'_, Problem> for MadeUp {
     }
 }
 
-impl<'de> Deserializer<'de> for MadeUp {
+impl<'de> Deserializer<'de> for MadeUp<'_> {
     type Error = Problem;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_borrowed_str(self.of("1", "1000000"))
+        match self.0 {
+            Guess::Text(text) => visitor.visit_str(text),
+            _ => visitor.visit_borrowed_str(self.of("1", "1000000")),
+        }
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
@@ -158,7 +169,10 @@ impl<'de> Deserializer<'de> for MadeUp {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        let choice = self.of(variants.first(), variants.last());
+        let choice = match self.0 {
+            Guess::Choice(number) => variants.get(number % variants.len().max(1)),
+            _ => self.of(variants.first(), variants.last()),
+        };
         visitor.visit_enum(Chosen(choice.copied().unwrap_or_default(), self))
     }
 
@@ -168,9 +182,9 @@ impl<'de> Deserializer<'de> for MadeUp {
 }
 
 /// So many made-up values.
-struct Repeated(usize, MadeUp);
+struct Repeated<'t>(usize, MadeUp<'t>);
 
-impl<'de> SeqAccess<'de> for Repeated {
+impl<'de> SeqAccess<'de> for Repeated<'_> {
     type Error = Problem;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
@@ -186,19 +200,22 @@ impl<'de> SeqAccess<'de> for Repeated {
 }
 
 /// A choice.
-struct Chosen(&'static str, MadeUp);
+struct Chosen<'t>(&'static str, MadeUp<'t>);
 
-impl<'de> EnumAccess<'de> for Chosen {
+impl<'de, 't> EnumAccess<'de> for Chosen<'t> {
     type Error = Problem;
-    type Variant = MadeUp;
+    type Variant = MadeUp<'t>;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, MadeUp), Problem> {
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, MadeUp<'t>), Problem> {
         let name = seed.deserialize(StrDeserializer::<Problem>::new(self.0))?;
         Ok((name, self.1))
     }
 }
 
-impl<'de> VariantAccess<'de> for MadeUp {
+impl<'de> VariantAccess<'de> for MadeUp<'_> {
     type Error = Problem;
 
     fn unit_variant(self) -> Result<(), Problem> {

@@ -25,6 +25,7 @@ use crate::diag::Report;
 use crate::node::Node;
 use cursor::Cursor;
 use learned::Learned;
+pub use made_up::Guess;
 use made_up::MadeUp;
 use path::Path;
 use run::Run;
@@ -42,27 +43,26 @@ pub fn cluster(root: &Node, report: &mut Report) -> Option<GpuCluster> {
     decode(root, report)
 }
 
-/// The cluster that [`cluster`] made of a document, with other values in the places of those that were made up: what
-/// is found with one of the two alone speaks of a value that nobody wrote.
-pub fn other_cluster(root: &Node, report: &mut Report) -> Option<GpuCluster> {
-    decode_with(root, MadeUp::Much, report)
+/// The cluster that [`cluster`] makes of a document, with other values where some have to be made up.
+pub fn other_cluster(root: &Node, guess: Guess<'_>, report: &mut Report) -> Option<GpuCluster> {
+    decode_with(root, guess, report)
 }
 
 /// A value of a type from a tree. What does not fit is reported and made up, and its place poisoned.
 ///
 /// `None` when there are more problems than are worth reading, or a value refuses what is made up for it.
 pub fn decode<T: DeserializeOwned>(root: &Node, report: &mut Report) -> Option<T> {
-    decode_with(root, MadeUp::Little, report)
+    decode_with(root, Guess::Little, report)
 }
 
 fn decode_with<T: DeserializeOwned>(
     root: &Node,
-    made_up: MadeUp,
+    guess: Guess<'_>,
     report: &mut Report,
 ) -> Option<T> {
     let mut learned = Learned::default();
     loop {
-        let run = Run::new(&learned, made_up);
+        let run = Run::new(&learned, MadeUp(guess));
         let decoded = T::deserialize(Cursor {
             node: root,
             path: &Path::ROOT,

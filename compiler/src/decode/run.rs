@@ -15,7 +15,7 @@ use crate::source::Span;
 pub(super) struct Run<'l> {
     pub(super) learned: &'l Learned,
     /// What takes the place of what does not fit.
-    pub(super) made_up: MadeUp,
+    pub(super) made_up: MadeUp<'l>,
     noted: RefCell<Noted>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Finding {
 }
 
 impl<'l> Run<'l> {
-    pub(super) fn new(learned: &'l Learned, made_up: MadeUp) -> Self {
+    pub(super) fn new(learned: &'l Learned, made_up: MadeUp<'l>) -> Self {
         Self {
             learned,
             made_up,

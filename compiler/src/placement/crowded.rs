@@ -48,11 +48,7 @@ fn of_kind<'c>(cluster: &'c Cluster, loads: &[Load<'c>], what: &What) -> Vec<Cro
     let things = loads.iter().map(|load| {
         let pools: BTreeSet<_> = load.pools.iter().map(|pool| pool.index).collect();
         let counts = !(is_device && load.shares_a_claim());
-        let asks = if counts {
-            load.asks(what)
-        } else {
-            0
-        };
+        let asks = if counts { load.asks(what) } else { 0 };
         (pools, asks)
     });
     let things: Vec<_> = things.collect();

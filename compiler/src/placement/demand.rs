@@ -112,7 +112,11 @@ impl Image {
 
 impl Amount {
     /// What was written, counted in so many thousandths.
-    pub(super) fn of(written: Option<&Spanned<Quantity>>, unit: u64, is_given: bool) -> Option<Self> {
+    pub(super) fn of(
+        written: Option<&Spanned<Quantity>>,
+        unit: u64,
+        is_given: bool,
+    ) -> Option<Self> {
         let written = written?;
         Some(Self {
             value: written.thousandths()?.div_ceil(unit),

@@ -106,7 +106,11 @@ pub fn limits<'t>(cluster: &Cluster, team: &'t Team) -> Vec<Limit<'t>> {
         if !(is_whole && cluster.has_queues()) {
             limits.extend(of_pods(quota, namespace));
         }
-        limits.extend(limit(What::Storage, bytes(quota.storage.as_ref()), namespace));
+        limits.extend(limit(
+            What::Storage,
+            bytes(quota.storage.as_ref()),
+            namespace,
+        ));
     }
     limits
 }

@@ -77,7 +77,11 @@ pub(super) fn of_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Repor
         for (key, what, unit) in [("cpu", What::Cpu, 1), ("memory", What::Memory, 1000)] {
             let words = |entry: &Entry| {
                 let amount = thousandths(&entry.value)?;
-                Some((amount, what.words(amount.div_ceil(unit)), entry.value.span()))
+                Some((
+                    amount,
+                    what.words(amount.div_ceil(unit)),
+                    entry.value.span(),
+                ))
             };
             look((pod, container, team), key, words, report);
         }
@@ -107,7 +111,10 @@ fn look(
         let draft = report.draft(&RULE.code, span, message);
         let of = &team.name;
         draft
-            .label(place, format!("the most that a container of team `{of}` may have"))
+            .label(
+                place,
+                format!("the most that a container of team `{of}` may have"),
+            )
             .help("ask for less, or raise the team's `limits.max`")
             .emit();
         return;

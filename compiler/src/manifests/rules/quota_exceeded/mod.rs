@@ -221,7 +221,8 @@ fn of_job(object: &Object) -> Copies {
     }
     let at_once = number(object, "parallelism").unwrap_or(Copies::ONE);
     let all = number(object, "completions");
-    all.filter(|all| all.count < at_once.count).unwrap_or(at_once)
+    all.filter(|all| all.count < at_once.count)
+        .unwrap_or(at_once)
 }
 
 fn number(object: &Object, key: &str) -> Option<Copies> {
