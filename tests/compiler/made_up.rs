@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use gpuc::diag::{Diagnostic, Severity};
+use gpuc::diag::Diagnostic;
 use gpuc::node::{Node, Value};
 use gpuc::source::Span;
 use proptest::prelude::*;
@@ -58,7 +58,8 @@ fn elsewhere(outcome: &Outcome, changed: Span, before: &BTreeSet<String>) -> Opt
     let findings = outcome.findings.iter();
     let at = |found: &Diagnostic| is_inside(found.primary.span, changed);
     let points = |found: &Diagnostic| found.labels.iter().any(|it| is_inside(it.span, changed));
-    let is_wrong = |found: &Diagnostic| found.severity == Severity::Error && at(found);
+    // What decoding could not read. A value that can be read, but is wrong, may well be missing elsewhere: a name.
+    let is_wrong = |found: &Diagnostic| found.code.id.starts_with("GPUC01") && at(found);
     if !outcome.findings.iter().any(is_wrong) {
         return None;
     }
