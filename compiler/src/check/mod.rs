@@ -168,6 +168,7 @@ mod workload_patch_identity;
 mod workload_pool_dedicated;
 mod workload_pool_unknown;
 mod workload_root_refused;
+mod workload_serving;
 mod workload_team_unclear;
 mod workload_value_invalid;
 mod workload_variable_taken;

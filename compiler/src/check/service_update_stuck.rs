@@ -166,6 +166,9 @@ fn needs_room(workload: &Workload, it: &Deployment) -> bool {
         Some(scaling) => scaling.min.value,
         None => it.replicas.value,
     };
+    if pods == 0 {
+        return false;
+    }
     let rolling = strategy.and_then(|strategy| strategy.get("rollingUpdate"));
     let of = |key: &str| rolling.and_then(|rolling| rolling.get(key));
     // With GPUs, gpuc writes 0 and 1.

@@ -1,9 +1,9 @@
 //! What gpuc says of a pod and a pool is what a scheduler does, and why not is said in words that help.
 
-mod drawn;
+pub(crate) mod drawn;
 mod guard;
 mod kept;
-mod oracle;
+pub(crate) mod oracle;
 mod words;
 
 use std::cell::Cell;

@@ -79,7 +79,7 @@ fn of_container(container: &Value, name: &str) -> u128 {
 }
 
 /// What a pod asks for: while it starts, at the worst moment, or while it runs.
-pub(super) fn requests(pod: &Value) -> BTreeMap<String, u128> {
+pub(crate) fn requests(pod: &Value) -> BTreeMap<String, u128> {
     let inits = list(pod, "initContainers");
     let containers = list(pod, "containers");
     let mut names = Vec::new();

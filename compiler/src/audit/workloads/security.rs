@@ -76,7 +76,9 @@ pub(super) fn look(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTree
     };
     let specs = |objects: &[crate::plan::Object]| {
         let specs = objects.iter().flat_map(|object| pod_specs(&object.node));
-        specs.flat_map(|spec| refused(spec, level)).collect::<Vec<_>>()
+        specs
+            .flat_map(|spec| refused(spec, level))
+            .collect::<Vec<_>>()
     };
     let own = specs(&made(cluster, workload));
     let own: BTreeSet<_> = own.into_iter().map(|(_, what)| what).collect();
@@ -210,7 +212,10 @@ impl Pod {
             let mut kinds = volume.entries().iter().filter(|it| it.key != "name");
             let other = kinds.find(|it| !VOLUMES.contains(&it.key.as_str()));
             if let Some(kind) = other.filter(|it| it.key != "hostPath") {
-                self.add(Some(&kind.value), format!("has a volume of kind `{}`", kind.key));
+                self.add(
+                    Some(&kind.value),
+                    format!("has a volume of kind `{}`", kind.key),
+                );
             }
         }
         let whole = spec.get("securityContext");
