@@ -94,6 +94,7 @@ mod os_family_unavailable;
 mod os_kubernetes_mismatch;
 mod overcommit_unused;
 mod placeholder_left;
+mod placement_several_zones;
 mod places;
 mod plugin_cannot_inject;
 mod plugin_twice;
@@ -348,6 +349,7 @@ pub static RULES: &[&Rule] = &[
     &service_update_stuck::RULE,
     &guard_without_gpus::RULE,
     &guard_exempt_wrong::RULE,
+    &placement_several_zones::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -342,6 +342,8 @@ pub struct Facts {
     /// Whether a pod that asks for an extended resource tolerates taints of the same key without saying so, because the
     /// cloud runs the admission controller `ExtendedResourceToleration`.
     pub tolerates_resources: bool,
+    /// Whether it places a pool's nodes close together by itself, within one zone.
+    pub places_compactly: bool,
     /// Label prefixes that users may not set, each with the reason.
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Labels that it sets still and has others for, each with that.

@@ -78,6 +78,7 @@ static FACTS: Facts = Facts {
         "cilium/cilium#16631: EKS node groups made with a taint that an agent takes off",
     ),
     tolerates_resources: false,
+    places_compactly: false,
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),

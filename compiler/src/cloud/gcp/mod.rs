@@ -82,6 +82,7 @@ static FACTS: Facts = Facts {
     // cloud.google.com/kubernetes-engine/docs/how-to/gpus, on the taint of GPU nodes (as quoted by kserve
     // docs/samples/accelerators, read 2026-11-21).
     tolerates_resources: true,
+    places_compactly: true,
     reserved_prefixes: &[
         ("kubernetes.io/", "kubelets may not set such labels"),
         ("k8s.io/", "kubelets may not set such labels"),

@@ -50,6 +50,7 @@ static FACTS: Facts = Facts {
     // The nodes are there before gpuc hears of them: the script that taints them would close a pool that serves.
     startup_taints: None,
     tolerates_resources: false,
+    places_compactly: false,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     replaced_labels: &[],
     other_accelerators: &[],
