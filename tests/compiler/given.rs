@@ -109,7 +109,7 @@ metadata: {name: demo}
 kubernetes: {version: \"1.34\"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}
-nodePools: [{name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a, b], nodes: {count: 2}}]
+nodePools: [{name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a, b], nodes: {count: 2}, allocatable: {cpu: 96, memory: 500Gi}}]
 ";
 
 #[test]
@@ -188,6 +188,43 @@ fn manifests_keep_to_what_their_team_may_have() {
         "quota: {memory: 9Gi}",
         &deployment(2, "{limits: {memory: 5Gi}}"),
         &[&two],
+    );
+}
+
+#[test]
+fn what_is_given_has_to_fit_onto_a_node() {
+    let team = |cpu: u32| format!("limits: {{defaultRequest: {{cpu: {cpu}}}}}");
+    let manifest = deployment(1, "{limits: {nvidia.com/gpu: 1}}");
+    check(&team(95), &manifest, &[]);
+    let large = "Deployment web asks for more than a node of any pool has";
+    check(&team(97), &manifest, &[large]);
+    let mut outcome = compile_text(&format!("{HEAD}teams: [{{name: t, {}}}]\n", team(97)));
+    outcome.add_manifests(&[("manifest.yaml", &manifest)]);
+    let found = &outcome.findings[0];
+    let path = |span| outcome.sources.locate(span).unwrap().0.to_owned();
+    assert_eq!(path(found.primary.span), "manifest.yaml");
+    assert!(
+        found
+            .labels
+            .iter()
+            .any(|label| label.text.contains("says nothing"))
+    );
+    // In the file, and with a patch.
+    let file = |cpu: u32, rest: &str| {
+        let job = "job: {image: 'registry.example.com/m:1.0.0', gpus: 1}";
+        let teams = format!("teams: [{{name: t, {}}}]", team(cpu));
+        let text = format!("{HEAD}{teams}\nworkloads: [{{name: a, team: t, {job}{rest}}}]\n");
+        let outcome = compile_text(&text);
+        let messages = outcome.findings.iter().map(|it| it.message.clone());
+        messages.collect::<Vec<_>>()
+    };
+    assert_eq!(file(95, ""), [""; 0]);
+    assert_eq!(file(97, ""), ["no pool holds workload `a`"]);
+    let side = ", podPatch: {containers: [{name: side, image: 'registry.example.com/s:1.0.0'}]}";
+    assert_eq!(file(40, side), [""; 0]);
+    assert_eq!(
+        file(50, side),
+        ["with its patch, no pool holds workload `a`"]
     );
 }
 

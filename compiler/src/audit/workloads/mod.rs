@@ -430,9 +430,16 @@ fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Repor
             let message = format!("with its patch, no pool holds workload `{}`", workload.name);
             let reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
             let mut places = reasons.map(|reason| reason.asked);
-            let place = places.find(|span| span.is_written());
+            let given = [given.cpu, given.memory];
+            let is_given = |span: &Span| given.iter().flatten().any(|it| it.span == *span);
+            let place = places.find(|span| span.is_written() && !is_given(span));
             let span = place.unwrap_or_else(|| patch_of(workload));
             let mut draft = report.draft(&PATCHED_NOWHERE, span, message);
+            let mut reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
+            if let Some(reason) = reasons.find(|it| is_given(&it.asked)) {
+                let why = "a container is given so much that says nothing";
+                draft = draft.label(reason.asked, why);
+            }
             for verdict in &verdicts {
                 if let Some(line) = line(verdict) {
                     draft = draft.label(verdict.pool.name.span, line);
