@@ -7,8 +7,8 @@ use super::demand::Amount;
 /// The `defaultRequest` of a namespace's `LimitRange`. The API server writes it into every container that says neither
 /// what it asks for nor its limit: a limit alone is what a container asks for as well.
 ///
-/// Source: `mergeContainerResources` in kubernetes `plugin/pkg/admission/limitranger/admission.go`, and `SetDefaults_Pod`
-/// in `pkg/apis/core/v1/defaults.go`, which comes before it (from memory).
+/// Source: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `mergeContainerResources`, and
+/// `pkg/apis/core/v1/defaults.go`, `SetDefaults_Pod`, which comes before it (from memory).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Defaults {
     /// CPU in thousandths of a core.
