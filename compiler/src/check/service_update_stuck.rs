@@ -86,9 +86,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         for group in &mut rolling[index].groups {
             group.pods = group.pods.saturating_add(1);
         }
-        let (place, why) = match full(cluster, &services, &rolling, index) {
-            Some(found) => found,
-            None => continue,
+        let Some((place, why)) = full(cluster, &services, &rolling, index) else {
+            continue;
         };
         let name = &load.workload.name;
         let message = format!("a new version of `{name}` finds no room beside the old one");

@@ -1,5 +1,7 @@
 //! A workload replaces a setting of the fast network of its pool.
 
+use gpuc_schema::config::Task;
+
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
@@ -57,7 +59,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let several = |it: &gpuc_schema::Spanned<u32>| it.value > 1;
         let task = workload.task();
         let task = task.filter(|task| task.nodes().is_some_and(several));
-        let Some(pods) = task.and_then(|task| task.pods()) else {
+        let Some(pods) = task.and_then(Task::pods) else {
             continue;
         };
         let pools = holding(cluster, workload);

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, GpuAsk};
+use crate::model::{Cluster, GpuAsk, Pool};
 use crate::placement::holding;
 
 /// A workload says itself which GPUs it sees.
@@ -78,7 +78,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let asks = GpuAsk::of(task).is_some();
         let sees_none = matches!(value, Some("" | "none" | "void"));
         let mut pools = holding(cluster, workload).into_iter();
-        if !asks && (sees_none || !pools.any(|pool| pool.has_gpus())) {
+        if !asks && (sees_none || !pools.any(Pool::has_gpus)) {
             continue;
         }
         let message = format!("workload `{}` sets `{VISIBLE}`", workload.name);

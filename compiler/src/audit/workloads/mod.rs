@@ -9,7 +9,7 @@ mod together;
 mod typed;
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{Fragment, Workload};
+use gpuc_schema::config::{Fragment, Task, Workload};
 use serde_json::json;
 
 use super::undone;
@@ -355,7 +355,7 @@ fn devices(own: &Node, patched: &Node, patch: Span) -> Vec<(Span, String, String
 fn variables(own: &Node, patched: &Node, workload: &Workload) -> Vec<(Span, String, String)> {
     let list = |node: &Node, key: &str| node.get(key).map_or(Vec::new(), |it| it.items().to_vec());
     let name = |node: &Node| node.get("name").and_then(Node::text).map(str::to_owned);
-    let pods = workload.task().and_then(|task| task.pods());
+    let pods = workload.task().and_then(Task::pods);
     let is_theirs = |name: &str| {
         let mut env = pods.iter().flat_map(|pods| pods.env.keys());
         let mut others = pods.iter().flat_map(|pods| pods.env_value_from.keys());
