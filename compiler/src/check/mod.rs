@@ -22,7 +22,7 @@ mod cluster_name_invalid;
 mod container_gpus_claimed;
 mod container_gpus_unheld;
 mod container_gpus_warned;
-mod cron;
+pub(crate) mod cron;
 mod dashboards_without_grafana;
 mod digest_malformed;
 mod disk_size_impossible;

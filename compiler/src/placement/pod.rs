@@ -162,7 +162,7 @@ fn of_resources(resources: Option<&Node>) -> Amounts {
 
 fn of_list(list: &Node) -> Amounts {
     let asked = |entry: &Entry| {
-        let amount = thousandths(&entry.value)?;
+        let amount = thousandths_of(&entry.value)?;
         let asked = Asked {
             amount,
             name: entry.key_span,
@@ -175,7 +175,7 @@ fn of_list(list: &Node) -> Amounts {
 }
 
 /// An amount in thousandths, as Kubernetes reads it; `None` where it is none.
-pub fn thousandths(node: &Node) -> Option<u64> {
+pub fn thousandths_of(node: &Node) -> Option<u64> {
     super::quantity::thousandths(&scalar(node)?)
 }
 

@@ -8,7 +8,7 @@ use crate::diag::Report;
 use crate::manifests::{Container, Pod, Scene};
 use crate::model::Team;
 use crate::node::Entry;
-use crate::placement::{Defaults, Demand, What, limits, thousandths};
+use crate::placement::{Defaults, Demand, What, limits, thousandths_of};
 
 /// What all pods of an object ask for together.
 pub(super) fn of_pods(scene: &Scene<'_>, pod: &Pod<'_>, copies: Copies, report: &mut Report) {
@@ -76,7 +76,7 @@ pub(super) fn of_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Repor
     for container in &pod.containers {
         for (key, what, unit) in [("cpu", What::Cpu, 1), ("memory", What::Memory, 1000)] {
             let words = |entry: &Entry| {
-                let amount = thousandths(&entry.value)?;
+                let amount = thousandths_of(&entry.value)?;
                 Some((
                     amount,
                     what.words(amount.div_ceil(unit)),
