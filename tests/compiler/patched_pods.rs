@@ -95,10 +95,6 @@ fn patches_keep_to_the_security_of_the_namespace() {
     // What only the strictest level refuses.
     for (patch, what) in [
         (
-            "podPatch: {securityContext: {runAsUser: 0}}".to_owned(),
-            "runs as root",
-        ),
-        (
             "podPatch: {securityContext: {runAsNonRoot: false}}".to_owned(),
             "does not say `runAsNonRoot: true`",
         ),
