@@ -6,6 +6,7 @@
 pub mod aws;
 pub mod azure;
 pub mod cpu;
+mod followed;
 pub mod gcp;
 mod labels;
 pub mod machine;
@@ -29,6 +30,7 @@ use crate::model::operator::DRIVER_DIR;
 use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
+pub use followed::{Followed, Maker};
 pub use labels::OwnLabel;
 use labels::{labels_of_others, labels_of_place};
 use machine::Machine;
@@ -237,6 +239,16 @@ pub trait Cloud: Sync {
 
     /// Rules that only this cloud has.
     fn rules(&self) -> &'static [&'static Rule];
+
+    /// What a pool's nodes follow by themselves: where it goes up they are made again, and no script does it.
+    fn followed(&self, _cluster: &Cluster, _pool: &Pool) -> Vec<Followed> {
+        Vec::new()
+    }
+
+    /// What in the cluster makes a pool's nodes, where no script does.
+    fn maker(&self, _cluster: &Cluster, _pool: &Pool) -> Option<&'static Maker> {
+        None
+    }
 
     /// The kinds of resources it makes, with what becomes of a change of each field.
     fn resources(&self) -> &'static [&'static ResourceKind];

@@ -31,6 +31,7 @@ const EKS: &str = "tests/compiler/rich/eks.yaml";
 const EKS_CUSTOM: &str = "tests/compiler/rich/eks-operator.yaml";
 const EKS_THERE: &str = "tests/compiler/rich/eks-existing.yaml";
 const KARPENTER: &str = "examples/eks-karpenter/gpu-cluster.yaml";
+const SCALED: &str = "examples/eks-scale-0-5/gpu-cluster.yaml";
 const AKS: &str = "tests/compiler/rich/aks.yaml";
 const AKS_SMALL: &str = "examples/aks-t4/gpu-cluster.yaml";
 const GKE: &str = "tests/compiler/rich/gke.yaml";
@@ -122,7 +123,20 @@ const ROWS: &[Row] = &[
     // Another cluster altogether.
     (SERVICE, "project: acme-ml", "project: other-ml", Replaced, "cluster itself"),
     (ON_PREM, "context: dgx-hall-2", "context: dgx-hall-3", Replaced, "context"),
-    (SERVICE, "version: \"1.34\"", "version: \"1.33\"", Nothing, "Kubernetes version of the control plane"),
+    // Versions go up one at a time and not back; nodes may follow by themselves.
+    (SERVICE, "version: \"1.34\"", "version: \"1.33\"", Replaced, "GKE cluster"),
+    (EKS, "version: \"1.34\"", "version: \"1.33\"", Replaced, "EKS cluster"),
+    (AKS, "version: \"1.34\"", "version: \"1.33\"", Replaced, "AKS cluster"),
+    (EKS, "version: \"1.34\"", "version: \"1.36\"", NodesRecreated, "EKS cluster"),
+    (AKS, "version: \"1.34\"", "version: \"1.36\"", NodesRecreated, "AKS cluster"),
+    (SERVICE, "version: \"1.34\"", "version: \"1.36\"", NodesRecreated, "GKE cluster"),
+    (SERVICE, "version: \"1.34\"", "version: \"1.35\"", NodesRecreated, "pool"),
+    (KARPENTER, "version: \"1.34\"", "version: \"1.35\"", NodesRecreated, "pool batch infer train: Kubernetes version"),
+    (EKS_THERE, "version: \"1.33\"", "version: \"1.34\"", NodesRecreated, "pool"),
+    (GKE_SMALL, "releaseChannel: stable", "releaseChannel: rapid", NodesRecreated, "release channel"),
+    // What makes nodes is exchanged.
+    (KARPENTER, "autoscaler: karpenter", "autoscaler: clusterAutoscaler", Replaced, "pool infer"),
+    (SCALED, "autoscaler: clusterAutoscaler", "autoscaler: karpenter", Replaced, "pool"),
     // Hosts of one's own.
     (ON_PREM, "hosts: [dgx-01, dgx-02]", "hosts: [dgx-01, dgx-03]", CapacityLost, "pool dgx"),
     (ON_PREM, "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}", "hosts: [dgx-01]\n    nodes: {count: 1}", CapacityLost, "pool dgx"),
@@ -141,7 +155,7 @@ const ROWS: &[Row] = &[
     (SERVICE, "embeddings:2.1.0", "embeddings:2.2.0", WorkloadRestarted, "Deployment"),
     (SERVICE, "reindex:2.1.0", "reindex:2.2.0", Nothing, "CronJob"),
     (SERVICE, "{port: 80, containerPort: 8080}", "{port: 81, containerPort: 8080}", AccessChanged, "Service"),
-    (SERVICE, "  - name: reindex\n    team: search\n", "  - name: index\n    team: search\n", WorkloadRestarted, "CronJob"),
+    (SERVICE, "  - name: reindex\n    team: search\n", "  - name: index\n    team: search\n", Added, "CronJob"),
     (TRAINING, "finetune:1.4.0", "finetune:1.5.0", WorkloadRestarted, "TrainJob"),
     (WORKLOADS, "vectors:1.0.0", "vectors:1.1.0", WorkloadRestarted, "StatefulSet"),
     (WORKLOADS, "sizeGiB: 10, class: disks", "sizeGiB: 20, class: disks", WorkloadRestarted, "volumeClaimTemplates"),

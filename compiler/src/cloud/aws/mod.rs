@@ -33,8 +33,8 @@ use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
 use super::{
-    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    OwnLabel, Repairs, labels_of_place,
+    Cloud, DiskRange, FabricSettings, Facts, Followed, INSTANCE_TYPE, MachineName, Maker, NameRule,
+    NoRdma, OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Offer, Pool, PoolTaint};
@@ -298,6 +298,14 @@ impl Cloud for Eks {
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         karpenter::objects(cluster)
+    }
+
+    fn maker(&self, cluster: &Cluster, pool: &Pool) -> Option<&'static Maker> {
+        karpenter::makes(cluster, pool).then_some(&karpenter::MAKER)
+    }
+
+    fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
+        karpenter::followed(cluster, pool).into_iter().collect()
     }
 
     /// A volume may not be smaller than its image's snapshot, which has 20 GiB of Amazon Linux 2023

@@ -27,6 +27,7 @@ mod storage;
 mod taints;
 #[cfg(test)]
 mod testing;
+mod upgrades;
 pub mod zones;
 
 use gpuc_schema::Span;
@@ -39,8 +40,8 @@ use gpuc_schema::gpu::GpuModel;
 use super::machine::Machine;
 use super::storage::VolumeType;
 use super::{
-    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    OwnLabel, Repairs, labels_of_place,
+    Cloud, DiskRange, FabricSettings, Facts, Followed, INSTANCE_TYPE, MachineName, NameRule,
+    NoRdma, OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Pool, PoolTaint};
@@ -307,6 +308,10 @@ impl Cloud for Gke {
     /// cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
     fn operator_toolkit(&self, _: &GpuCluster) -> &'static [(&'static str, &'static str)] {
         &[("RUNTIME_CONFIG_SOURCE", "file")]
+    }
+
+    fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
+        upgrades::followed(cluster, pool)
     }
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {

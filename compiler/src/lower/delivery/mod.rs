@@ -150,6 +150,7 @@ impl Place<'_> {
         &self,
         [secret, chart_secret]: [Option<&Spanned<String>>; 2],
         elsewhere: bool,
+        leaving: &'static [&'static str],
     ) -> Guide {
         Guide {
             repository: self.repository.value.clone(),
@@ -159,6 +160,8 @@ impl Place<'_> {
             secret: secret.map(|it| it.value.clone()),
             chart_secret: chart_secret.map(|it| it.value.clone()),
             elsewhere,
+            renders: false,
+            leaving,
         }
     }
 }

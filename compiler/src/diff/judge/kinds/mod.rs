@@ -10,8 +10,8 @@ use super::{Setting, Verdict};
 mod table;
 
 use Impact::{
-    Added, Deleted, Nothing, PluginRestarted, QuotaCut, QuotaRaised, ServiceRestarted,
-    WatchedDifferently, WorkloadRestarted,
+    Added, Nothing, PluginRestarted, QuotaCut, QuotaRaised, ServiceRestarted, WatchedDifferently,
+    WorkloadRestarted,
 };
 use table::{Kind, Row, find};
 
@@ -84,13 +84,18 @@ fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>) -> Verdict {
             Nothing,
             "nothing removes a namespace: with it would go all that is in it",
         ),
-        "PersistentVolumeClaim" => Verdict::because(
-            Deleted,
-            "with the claim goes its data, unless its class retains it",
-        ),
         _ if !setting.prunes => Verdict::because(
-            kind.went,
-            "install.sh removes nothing: it stays until `kubectl delete`",
+            Nothing,
+            format!(
+                "{}: it stays as it is until `kubectl delete {}`",
+                setting.nobody(),
+                kind.name.to_lowercase()
+            ),
+        ),
+        // A tool has marks on it for that.
+        "PersistentVolumeClaim" => Verdict::because(
+            Nothing,
+            "nothing removes a volume claim: it stays, with its data, until `kubectl delete persistentvolumeclaim`",
         ),
         "DaemonSet" | "Deployment" => Verdict::plain(restart(part).0),
         _ => Verdict::plain(kind.went),
