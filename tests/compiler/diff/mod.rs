@@ -1,6 +1,8 @@
 //! `gpuc diff`: what a change is said to do, that nothing is left out, and that it is the right edit that is blamed.
 
+mod base;
 mod command;
+mod plan;
 mod properties;
 mod table;
 mod upgrades;

@@ -145,7 +145,7 @@ fn is_condition(setting: &Setting<'_>, delta: &Delta) -> bool {
 }
 
 /// The script that makes the cluster itself.
-const CLUSTER: &str = "cluster";
+pub(in crate::diff) const CLUSTER: &str = "cluster";
 
 /// What a file is for of which only the text is known.
 fn file(path: &str) -> &'static str {

@@ -1,6 +1,7 @@
 //! What stays behind until somebody removes it.
 
 use super::super::impact::Impact;
+use super::super::judge::CLUSTER;
 use super::super::parts::{Key, Part};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::{Rollout, ids, pools, text};
@@ -195,7 +196,10 @@ impl Rollout<'_> {
                              it must still run",
                             maker.name
                         ),
-                        self.unmaking(name, maker),
+                        self.brings()
+                            .into_iter()
+                            .chain(self.unmaking(name, maker))
+                            .collect(),
                     )
                 };
                 vec![Step {
@@ -282,11 +286,12 @@ impl Rollout<'_> {
             }
         }
         objects.extend(releases);
+        objects.extend(self.resources_left());
         (!objects.is_empty()).then(|| Step {
             what: format!(
-                "Remove from the cluster what left the tree and nobody needs: {}",
+                "Remove what left the tree and nobody needs: {}",
                 if self.setting.prunes {
-                    "no tool does, because with it would go what is others', or data"
+                    "neither tool nor script does"
                 } else {
                     self.setting.nobody()
                 }
@@ -294,6 +299,17 @@ impl Rollout<'_> {
             commands: objects,
             changes: ids(&left),
         })
+    }
+
+    /// The commands that remove what scripts made beside pools and the cluster itself.
+    fn resources_left(&self) -> Vec<String> {
+        let is_left = |resource: &Resource| {
+            let key = Key::Resource(resource.kind.name, resource.name.clone());
+            let went = self.setting.before.all.contains_key(&key)
+                && !self.setting.after.all.contains_key(&key);
+            went && resource.script != CLUSTER && !resource.is_only_removed()
+        };
+        self.removal(is_left)
     }
 
     /// Whether an object stays although it left the tree; what tells a tool of the tree leaves with the tool.

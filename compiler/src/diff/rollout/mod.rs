@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::impact::Impact;
 use super::judge::Setting;
+use super::parts::Key;
 use super::shown::{Change, ClusterFate, Step};
 use crate::compile::Compilation;
 use crate::model::POOL_LABEL;
@@ -76,6 +77,17 @@ impl Rollout<'_> {
         }
     }
 
+    /// Whether scripts make the nodes of pools.
+    fn is_made(&self, change: &Change) -> bool {
+        change.names.iter().any(|name| {
+            let sides = [self.setting.before, self.setting.after];
+            let parts = sides
+                .into_iter()
+                .filter_map(|side| side.all.get(&Key::Pool(name.clone())));
+            parts.clone().any(|part| part.maker.is_none())
+        })
+    }
+
     /// The command that brings the tree, where no tool does by itself.
     fn brings(&self) -> Option<String> {
         let tool = self.setting.after.tool;
@@ -139,7 +151,8 @@ impl Rollout<'_> {
         let rolled: Vec<&Change> = rolled.iter().filter(by_script).copied().collect();
         let leaving = self.of(&[Impact::Deleted, Impact::Replaced]);
         let raised = self.raised();
-        let has_pools = leaving.iter().any(|change| change.kind == "pool") || !raised.is_empty();
+        let is_made = |change: &&Change| change.kind == "pool" && self.is_made(change);
+        let has_pools = !raised.is_empty() || leaving.iter().any(|change| is_made(&change));
         let (what, flag) = match (rolled.is_empty(), has_pools) {
             (true, false) => return None,
             (true, true) => (

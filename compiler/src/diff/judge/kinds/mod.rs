@@ -41,7 +41,7 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         // In a namespace that is new there is nothing yet to be kept from anything.
         Fate::Came if is_in_new_namespace(setting, &delta.key) => Verdict::plain(Added),
         Fate::Came => Verdict::plain(kind.came),
-        Fate::Went => went(setting, kind, part),
+        Fate::Went => went(setting, kind, part, name),
         Fate::Stayed => stayed(kind, part, delta),
     }
 }
@@ -78,7 +78,7 @@ fn by_use(kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
     }
 }
 
-fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>) -> Verdict {
+fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, name: &str) -> Verdict {
     match kind.name {
         "Namespace" => Verdict::because(
             Nothing,
@@ -89,7 +89,7 @@ fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>) -> Verdict {
             format!(
                 "{}: it stays as it is until `kubectl delete {}`",
                 setting.nobody(),
-                kind.name.to_lowercase()
+                name.to_lowercase()
             ),
         ),
         // A tool has marks on it for that.

@@ -1,5 +1,6 @@
 //! The scripts, run by bash against a cloud that is a JSON file.
 
+mod climbs;
 mod observed;
 
 use std::collections::BTreeMap;
