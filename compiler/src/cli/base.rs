@@ -270,10 +270,8 @@ impl Base {
         }
         let names: BTreeSet<&str> = (run.compilations.iter())
             .filter(|one| {
-                one.loaded
-                    .file
-                    .as_ref()
-                    .is_some_and(|file| unknown.contains(&file))
+                let source = run.sources.get(one.loaded.source);
+                source.is_some_and(|source| unknown.iter().any(|file| *file == source.path()))
             })
             .filter_map(|one| Some(one.config.as_ref()?.metadata.name.value.as_str()))
             .collect();
@@ -297,6 +295,14 @@ impl Base {
             }
         }
         Ok(former)
+    }
+
+    /// The path of a file of the base, by what messages call it.
+    pub(super) fn path_of<'p>(&self, shown: &'p str) -> Option<&'p str> {
+        match self {
+            Self::Revision(name, _) => shown.strip_prefix(name.as_str())?.strip_prefix(':'),
+            Self::Folder(_) => None,
+        }
     }
 
     /// What the tree of the base was made of, where that was an older state of the input than the base has: the newest

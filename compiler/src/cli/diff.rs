@@ -198,7 +198,8 @@ impl Compared<'_> {
         };
         if let (Some(tree), Some(before)) = (&mut committed, before)
             && is_stale(tree, before)
-            && let Some(file) = &before.loaded.file
+            && let Some(source) = self.sources.get(before.loaded.source)
+            && let Some(file) = self.base.path_of(source.path())
         {
             tree.made_of = self.base.made_of(file, &tree.lock.input, &choices);
         }

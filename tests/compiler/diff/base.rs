@@ -54,6 +54,10 @@ fn a_file_that_was_renamed_is_compared_with_what_it_was_called() {
         fs::write(folder.join(new), text.replacen(MORE.0, MORE.1, 1)).unwrap();
         let found = said(&gpuc(folder, &["diff", new]));
         assert!(
+            !found.contains("a new cluster"),
+            "by git: {by_git}: {found}"
+        );
+        assert!(
             !found.contains("(new)") && !found.contains("new pool"),
             "{found}"
         );
@@ -90,7 +94,7 @@ fn what_was_merged_and_never_built_is_told_field_by_field() {
 fn steps_are_printed_in_other_formats() {
     let folder = committed();
     let folder = folder.path();
-    edit(folder, "name: spot", "name: cheap");
+    edit(folder, "machine: g6e.xlarge", "machine: g6e.2xlarge");
     let steps = said(&gpuc(folder, &["diff", "--plan", "--format", "markdown"]));
     assert!(
         steps.starts_with("### gpuc: the steps since `HEAD"),

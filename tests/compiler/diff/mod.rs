@@ -68,7 +68,11 @@ fn options() -> Options<'static> {
 
 /// What differs between two texts.
 pub(crate) fn of_texts(before: &str, after: &str) -> Diff {
-    let sides = sides(before, after).unwrap_or_else(|findings| panic!("{findings}"));
+    of_sides(&sides(before, after).unwrap_or_else(|findings| panic!("{findings}")))
+}
+
+/// What differs between two states.
+fn of_sides(sides: &Sides) -> Diff {
     let pair = Pair {
         before: Some(&sides.before),
         after: Some(&sides.after),

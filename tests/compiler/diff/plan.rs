@@ -161,7 +161,7 @@ fn karpenter_takes_a_pool_over_from_the_scripts() {
             "kubectl drain -l 'gpuc.dev/pool=gpu-nodes,!karpenter.sh/nodepool'",
             "eksctl delete nodegroup --cluster=my-cluster --name=gpu-nodes",
             "helm uninstall cluster-autoscaler",
-            "aws eks delete-pod-identity-association",
+            "eksctl delete podidentityassociation --cluster=my-cluster",
         ],
     );
     assert!(

@@ -95,6 +95,14 @@ pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             Impact::Nothing,
             "the scripts only look at it, and stop until it is so: see to it first",
         ),
+        Key::Place if delta.fate() == Fate::Came => Verdict::plain(Impact::Added),
+        Key::Place if delta.fate() == Fate::Went => Verdict::because(
+            Impact::Deleted,
+            format!(
+                "no script deletes what runs: it stays {} until you do",
+                setting.stays()
+            ),
+        ),
         Key::Place => Verdict::because(
             Impact::Replaced,
             format!(

@@ -338,7 +338,8 @@ pub(super) fn instead(root: &Node, leaf: &Leaf, cluster: Option<&Cluster>) -> Ve
         if let Core::Text(old) = scalar.core()
             && is_name(leaf)
         {
-            all.push(Instead::Name(old.to_owned(), format!("{old}x")));
+            // Any other may be somebody else's already.
+            return vec![Instead::Name(old.to_owned(), format!("{old}x"))];
         }
         let values = values(root, leaf, scalar, cluster).into_iter();
         all.extend(values.map(|value| Instead::Value(Value::Scalar(value))));

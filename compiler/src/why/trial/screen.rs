@@ -12,6 +12,7 @@ use super::other::{self, Instead};
 use super::{After, changed, moved_of};
 use crate::compile::{Compilation, Options};
 use crate::lock::LOCK_FILE;
+use crate::source::Span;
 use crate::why::{Asked, At, Index, Path, touches};
 
 /// How much work is done at most: compilations times the size of the document, since each of them reads all of it.
@@ -25,6 +26,9 @@ const EACH: usize = 3;
 
 /// How many values are tried of a part before it gets a trial of its own.
 const ROUNDS: usize = 6;
+
+/// How many changes are not told apart where they do not compile.
+const FEW: usize = 3;
 
 /// How many values that are understood are looked at.
 const ENOUGH: usize = 2;
@@ -95,8 +99,8 @@ struct Try<'l> {
 enum Became {
     Same,
     Moved,
-    /// The document is not understood, because of these places.
-    Wrong(Vec<crate::source::Span>),
+    /// The document is not understood, because of these places: first where errors are, then what else they name.
+    Wrong([Vec<Span>; 2]),
 }
 
 /// What is known of the changes of a round.
@@ -214,13 +218,20 @@ impl Screen<'_> {
             Became::Moved if tries.len() == 1 => sifted.moving = leaves(&tries),
             Became::Moved => return self.halves(tries),
             Became::Wrong(_) if tries.len() == 1 => sifted.wrong = leaves(&tries),
+            // Each of them is missed.
+            Became::Wrong([places, _])
+                if places.len() >= tries.len() && tries.iter().all(|it| it.instead.is_none()) =>
+            {
+                sifted.wrong = leaves(&tries);
+            }
             Became::Wrong(places) => {
-                let is_wrong =
-                    |it: &Try<'_>| places.iter().any(|place| touches(it.leaf.span, *place));
-                let (wrong, rest): (Vec<_>, Vec<_>) = tries.iter().cloned().partition(is_wrong);
-                if wrong.is_empty() || rest.is_empty() && wrong.len() > 1 && !one_shape(&wrong) {
-                    return self.halves(tries);
-                }
+                let blamed = places.iter().map(|spans| blamed(&tries, spans));
+                let (wrong, rest) = match blamed.into_iter().find(|(wrong, _)| !wrong.is_empty()) {
+                    Some((wrong, rest)) if !rest.is_empty() || one_shape(&wrong) => (wrong, rest),
+                    // So few get other values together.
+                    _ if tries.len() <= FEW => (tries, Vec::new()),
+                    _ => return self.halves(tries),
+                };
                 sifted.wrong = leaves(&wrong);
                 return sifted.and(self.sift(rest));
             }
@@ -251,7 +262,11 @@ impl Screen<'_> {
         let Some((tree, lock)) = &after.output else {
             let errors = after.report.diagnostics().iter();
             let errors = errors.filter(|it| it.severity == crate::diag::Severity::Error);
-            return Became::Wrong(errors.map(|error| error.primary.span).collect());
+            let labels = errors
+                .clone()
+                .flat_map(|it| it.labels.iter().map(|label| label.span));
+            let labels = labels.collect();
+            return Became::Wrong([errors.map(|it| it.primary.span).collect(), labels]);
         };
         let lock = lock.to_json();
         let text = if self.asked.file == LOCK_FILE {
@@ -273,6 +288,12 @@ impl Screen<'_> {
             Became::Moved
         }
     }
+}
+
+/// The changes at some places, and the others.
+fn blamed<'l>(tries: &[Try<'l>], places: &[Span]) -> (Vec<Try<'l>>, Vec<Try<'l>>) {
+    let is_there = |it: &Try<'_>| places.iter().any(|place| touches(it.leaf.span, *place));
+    tries.iter().cloned().partition(is_there)
 }
 
 /// What is left out together: parts of the same shape, none of which holds another.
