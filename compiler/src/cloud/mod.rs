@@ -6,7 +6,6 @@
 pub mod aws;
 pub mod azure;
 pub mod cpu;
-mod followed;
 pub mod gcp;
 mod labels;
 pub mod machine;
@@ -28,9 +27,8 @@ use serde_json::{Map, Value};
 use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
 use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
-use crate::plan::{Object, Provisioning, ResourceKind};
+use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
-pub use followed::{Followed, Maker};
 pub use labels::OwnLabel;
 use labels::{labels_of_others, labels_of_place};
 use machine::Machine;

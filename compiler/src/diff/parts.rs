@@ -6,7 +6,6 @@ use serde_json::{Value as Json, json};
 
 use super::leaves::{Leaf, leaves};
 use crate::chart::Chart;
-use crate::cloud::{Followed, Maker};
 use crate::compile::Compilation;
 use crate::emit;
 use crate::lock::{self, LOCK_FILE, Lock};
@@ -15,6 +14,7 @@ use crate::node::Node;
 use crate::plan::{
     Credentials, Delivery, FieldKind, Identity, Plan, PoolSummary, Resource, Summary,
 };
+use crate::plan::{Followed, Maker};
 use crate::source::Span;
 
 /// What a part is, by which it is found again on the other side.

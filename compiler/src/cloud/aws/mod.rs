@@ -33,13 +33,13 @@ use gpuc_schema::{Span, Spanned};
 
 use super::machine::Machine;
 use super::{
-    Cloud, DiskRange, FabricSettings, Facts, Followed, INSTANCE_TYPE, MachineName, Maker, NameRule,
-    NoRdma, OwnLabel, Repairs, labels_of_place,
+    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
-use crate::plan::{Object, Provisioning, ResourceKind};
+use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
 
 /// Amazon EKS.
 pub static AWS: Eks = Eks;

@@ -40,13 +40,13 @@ use gpuc_schema::gpu::GpuModel;
 use super::machine::Machine;
 use super::storage::VolumeType;
 use super::{
-    Cloud, DiskRange, FabricSettings, Facts, Followed, INSTANCE_TYPE, MachineName, NameRule,
-    NoRdma, OwnLabel, Repairs, labels_of_place,
+    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Pool, PoolTaint};
 use crate::node::Origin;
-use crate::plan::{Object, Provisioning, ResourceKind};
+use crate::plan::{Followed, Object, Provisioning, ResourceKind};
 
 /// Google Kubernetes Engine.
 #[derive(Debug)]

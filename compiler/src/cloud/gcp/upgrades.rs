@@ -3,8 +3,8 @@
 use gpuc_schema::config::GcpReleaseChannel;
 
 use super::created;
-use crate::cloud::Followed;
 use crate::model::{Cluster, Pool};
+use crate::plan::Followed;
 
 const SOURCE: &str = "https://docs.cloud.google.com/kubernetes-engine/upgrades and \
                       https://docs.cloud.google.com/kubernetes-engine/docs/how-to/upgrading-a-cluster, read 2026-11-22";

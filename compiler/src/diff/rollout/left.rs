@@ -5,8 +5,8 @@ use super::super::judge::CLUSTER;
 use super::super::parts::{Key, Part};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::{Rollout, ids, pools, text};
-use crate::cloud::Maker;
 use crate::model::POOL_LABEL;
+use crate::plan::Maker;
 use crate::plan::Resource;
 use crate::shell;
 

@@ -226,14 +226,21 @@ impl Screen<'_> {
             }
             Became::Wrong(places) => {
                 let blamed = places.iter().map(|spans| blamed(&tries, spans));
-                let (wrong, rest) = match blamed.into_iter().find(|(wrong, _)| !wrong.is_empty()) {
-                    Some((wrong, rest)) if !rest.is_empty() || one_shape(&wrong) => (wrong, rest),
+                match blamed.into_iter().find(|(wrong, _)| !wrong.is_empty()) {
+                    // What is wrong beside others may be right alone.
+                    Some((wrong, rest)) if !rest.is_empty() => {
+                        let (one, other) = rayon::join(|| self.sift(rest), || self.sift(wrong));
+                        return one.and(other);
+                    }
+                    Some((wrong, _)) if one_shape(&wrong) => sifted.wrong = leaves(&wrong),
+                    Some((wrong, _)) => {
+                        let sifted = by_shape(wrong).into_iter().map(|shape| self.sift(shape));
+                        return sifted.fold(Sifted::default(), Sifted::and);
+                    }
                     // So few get other values together.
-                    _ if tries.len() <= FEW => (tries, Vec::new()),
-                    _ => return self.halves(tries),
-                };
-                sifted.wrong = leaves(&wrong);
-                return sifted.and(self.sift(rest));
+                    None if tries.len() <= FEW => sifted.wrong = leaves(&tries),
+                    None => return self.halves(tries),
+                }
             }
         }
         sifted
@@ -298,13 +305,18 @@ fn blamed<'l>(tries: &[Try<'l>], places: &[Span]) -> (Vec<Try<'l>>, Vec<Try<'l>>
 
 /// What is left out together: parts of the same shape, none of which holds another.
 fn left_out(leaves: &[Leaf]) -> Vec<Vec<Try<'_>>> {
+    let all = leaves.iter().map(|leaf| Try {
+        leaf,
+        instead: None,
+    });
+    by_shape(all.collect())
+}
+
+/// The changes of each part of something that there is often.
+fn by_shape(tries: Vec<Try<'_>>) -> Vec<Vec<Try<'_>>> {
     let mut shapes: Vec<(String, Vec<Try<'_>>)> = Vec::new();
-    for leaf in leaves {
-        let shape = leaf.path.keys();
-        let one = Try {
-            leaf,
-            instead: None,
-        };
+    for one in tries {
+        let shape = one.leaf.path.keys();
         match shapes.iter_mut().find(|(known, _)| *known == shape) {
             Some((_, tries)) => tries.push(one),
             None => shapes.push((shape, vec![one])),

@@ -1,8 +1,8 @@
 //! What Karpenter takes for drift that no object of gpuc's shows.
 
 use super::makes;
-use crate::cloud::{Followed, Maker};
 use crate::model::{Cluster, Pool};
+use crate::plan::{Followed, Maker};
 
 /// What makes the nodes of a pool without a fixed number of them.
 pub(in super::super) static MAKER: Maker = Maker {
