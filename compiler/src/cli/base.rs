@@ -88,6 +88,17 @@ impl Base {
         }
     }
 
+    /// Files of it, by their paths below a folder.
+    fn read_below(&self, folder: &Path, paths: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
+        match self {
+            Self::Revision(_, revision) => revision.read_below(folder, paths),
+            Self::Folder(_) => {
+                let paths = paths.iter();
+                paths.map(|path| self.read(&folder.join(path))).collect()
+            }
+        }
+    }
+
     /// The clusters' files that a path leads to there, which leads to none here. The error says that there are none.
     pub(super) fn gone(&self, path: &Path) -> Result<Vec<String>> {
         if self.read(path)?.is_some() {
@@ -157,12 +168,13 @@ impl Base {
         let Some((lock, lock_text)) = self.lock(folder)? else {
             return Ok(None);
         };
+        let paths: Vec<&str> = lock.files.keys().map(String::as_str).collect();
         let mut files = BTreeMap::new();
-        for path in lock.files.keys() {
+        for (path, bytes) in paths.iter().zip(self.read_below(folder, &paths)?) {
             // What somebody deleted by hand is not there.
-            if let Some(bytes) = self.read(&folder.join(path))? {
+            if let Some(bytes) = bytes {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
-                files.insert(path.clone(), text);
+                files.insert((*path).to_owned(), text);
             }
         }
         Ok(Some(Committed {

@@ -11,6 +11,10 @@ use gpuc::load::{ReadError, World};
 
 use super::inputs::shown;
 
+/// How many bytes of names git is told before its answers are read. With one path more they fit into the smallest pipe
+/// there is, 16 KiB, so that neither side waits for the other.
+const ASKED_AT_ONCE: usize = 4096;
+
 /// A revision of a repository.
 pub(super) struct Revision {
     /// The root of its working tree.
@@ -37,7 +41,7 @@ impl Revision {
                 folder.display()
             );
         };
-        let root = PathBuf::from(root);
+        let root = without_links(Path::new(&root));
         let commit = match name.split_once("...") {
             Some((one, other)) => parting(&root, name, one, other)?,
             None => commit(&root, name)?,
@@ -174,14 +178,41 @@ impl Revision {
     /// A file by a path as this process would name it; `None` where the revision has none.
     pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         let inside = self.inside(path)?;
-        if inside.contains('\n') {
-            bail!("the path {} has a line break in it", path.display());
+        let mut answers = self.read_inside(&[inside])?;
+        Ok(answers.pop().flatten())
+    }
+
+    /// Files by their paths below a folder, which this process names, each as [`read`](Self::read) has it.
+    pub(super) fn read_below(&self, folder: &Path, paths: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
+        let inside = self.inside(folder)?;
+        let below = |path: &&str| {
+            let path = normal(&Path::new(&inside).join(path));
+            shown(&path)
+        };
+        let paths = paths.iter().map(below).collect::<Result<Vec<_>>>()?;
+        self.read_inside(&paths)
+    }
+
+    /// Files by their paths as seen from the repository's root.
+    fn read_inside(&self, paths: &[String]) -> Result<Vec<Option<Vec<u8>>>> {
+        if let Some(path) = paths.iter().find(|path| path.contains('\n')) {
+            bail!("the path {path} has a line break in it");
         }
         let mut batch = self
             .batch
             .lock()
             .map_err(|_| anyhow!("reading from git was cut short"))?;
-        batch.ask(&format!("{}:{inside}", self.commit))
+        let mut answers = Vec::with_capacity(paths.len());
+        let mut names = String::new();
+        for path in paths {
+            names.push_str(&format!("{}:{path}\n", self.commit));
+            if names.len() > ASKED_AT_ONCE {
+                batch.ask(&names, &mut answers)?;
+                names.clear();
+            }
+        }
+        batch.ask(&names, &mut answers)?;
+        Ok(answers)
     }
 
     /// A path as seen from the repository's root.
@@ -189,7 +220,7 @@ impl Revision {
         let whole =
             std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()))?;
         let whole = without_links(&normal(&whole));
-        let inside = whole.strip_prefix(without_links(&self.root));
+        let inside = whole.strip_prefix(&self.root);
         let inside = inside.map_err(|_| {
             anyhow!(
                 "{} is not in the repository {}",
@@ -231,13 +262,21 @@ impl Batch {
         })
     }
 
-    /// What git holds by a name; `None` for what is missing or no file.
-    ///
-    /// The answer is `<object> <kind> <size>`, the bytes and a line break, or `<name> missing`:
-    /// <https://git-scm.com/docs/git-cat-file#_batch_output>, read 2026-11-22.
-    fn ask(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
-        writeln!(self.stdin, "{name}").context("cannot ask git")?;
+    /// What git holds by some names, a line each; `None` for what is missing or no file.
+    fn ask(&mut self, names: &str, answers: &mut Vec<Option<Vec<u8>>>) -> Result<()> {
+        self.stdin
+            .write_all(names.as_bytes())
+            .context("cannot ask git")?;
         self.stdin.flush().context("cannot ask git")?;
+        for _ in names.lines() {
+            answers.push(self.hear()?);
+        }
+        Ok(())
+    }
+
+    /// The next answer: `<object> <kind> <size>`, the bytes and a line break, or `<name> missing`:
+    /// <https://git-scm.com/docs/git-cat-file#_batch_output>, read 2026-11-22.
+    fn hear(&mut self) -> Result<Option<Vec<u8>>> {
         let mut head = String::new();
         self.stdout
             .read_line(&mut head)
@@ -343,5 +382,43 @@ fn without_links(path: &Path) -> PathBuf {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => without_links(parent).join(name),
         _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// More names than a pipe holds, and more bytes in the answers than one holds, in the order that was asked.
+    #[test]
+    fn many_files_are_read_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let long = "x".repeat(200);
+        let name = |index: usize| format!("sub/{long}-{index}");
+        fs::create_dir(root.join("sub")).expect("a folder");
+        for index in (0..1000).step_by(2) {
+            let text = format!("{index} ").repeat(100);
+            fs::write(root.join(name(index)), text).expect("a file");
+        }
+        let who = ["-c", "user.name=test", "-c", "user.email=test@example.com"];
+        let mut commit = who.to_vec();
+        commit.extend(["commit", "--quiet", "--message=all"]);
+        for arguments in [&["init", "--quiet"][..], &["add", "--all"], &commit] {
+            let output = git(root, arguments).expect("git");
+            assert!(output.status.success(), "{output:?}");
+        }
+
+        let revision = Revision::open(root, "HEAD").expect("a commit");
+        let names: Vec<String> = (0..1000).map(name).collect();
+        let paths: Vec<&str> = names.iter().map(String::as_str).collect();
+        let files = revision.read_below(root, &paths).expect("files");
+        assert_eq!(files.len(), 1000);
+        for (index, file) in files.into_iter().enumerate() {
+            let expected = (index % 2 == 0).then(|| format!("{index} ").repeat(100).into_bytes());
+            assert_eq!(file, expected, "{index}");
+        }
     }
 }
