@@ -132,7 +132,8 @@ observe() {
 
 # field NAME CHANGE REASON WANT READ [OTHERS]: compares a field. WANT is JSON; READ is the jq program that reads the
 # same from the resource. CHANGE says what becomes of a difference: changes, rolls, replaces or climbs, all but the
-# first for a REASON; what climbs is a version that skips no minor version. OTHERS is the jq program that lists what others added to it, which stays.
+# first for a REASON; what climbs is a version that skips no minor version. OTHERS is the jq program that lists what
+# others added to it, which stays.
 field() {
   local name=$1 change=$2 reason=$3 want=$4 read=$5 others=${6-} difference next
   [ -z "${missing[number]}" ] || return 0
