@@ -206,11 +206,12 @@ fn field(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
         Change::Climbs { .. } | Change::Rolls { .. } if has_versions(delta) => {
             version(field, delta)
         }
-        Change::Climbs { .. } => Verdict::fact(Impact::Nothing, "changed in place", field.source),
         Change::Replaces { reason } => Verdict::fact(Impact::Replaced, reason, field.source),
         Change::Rolls { reason } => Verdict::fact(Impact::NodesRecreated, reason, field.source),
         Change::Resizes => Verdict::fact(resized(delta), "nodes come or go", field.source),
-        Change::InPlace => Verdict::fact(Impact::Nothing, "changed in place", field.source),
+        Change::InPlace | Change::Climbs { .. } => {
+            Verdict::fact(Impact::Nothing, "changed in place", field.source)
+        }
     })
 }
 

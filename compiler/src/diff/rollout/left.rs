@@ -5,6 +5,7 @@ use super::super::judge::CLUSTER;
 use super::super::parts::{Key, Part};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::{Rollout, ids, pools, text};
+use crate::chart::Chart;
 use crate::model::POOL_LABEL;
 use crate::plan::Maker;
 use crate::plan::Resource;
@@ -42,7 +43,7 @@ impl Rollout<'_> {
         let (gone, replaced) = (pools(&leaving, true), pools(&leaving, false));
         let mut steps = Vec::new();
         for name in gone.iter().chain(&replaced) {
-            let of_pool = self.about_pool(&leaving, name);
+            let of_pool = about_pool(&leaving, name);
             match (self.handed(name), self.pool(name)) {
                 (Some(handed), _) => steps.extend(self.handed_over(name, &handed, &of_pool)),
                 (
@@ -54,7 +55,7 @@ impl Rollout<'_> {
                         _,
                     ],
                 ) => {
-                    steps.extend(self.unmade(name, maker, &of_pool));
+                    steps.push(self.unmade(name, maker, &of_pool));
                 }
                 _ => steps.extend(self.old_nodes(name, gone.contains(name), &of_pool)),
             }
@@ -62,12 +63,6 @@ impl Rollout<'_> {
         steps.extend(self.hosts());
         steps.extend(self.objects_left());
         steps
-    }
-
-    fn about_pool<'c>(&self, changes: &[&'c Change], name: &str) -> Vec<&'c Change> {
-        let of =
-            |change: &&&Change| change.kind == "pool" && change.names.iter().any(|it| it == name);
-        changes.iter().filter(of).copied().collect()
     }
 
     /// Nodes that a script made, or hosts.
@@ -103,9 +98,9 @@ impl Rollout<'_> {
     }
 
     /// A pool whose nodes something in the cluster made, which is told by an object that it shall not.
-    fn unmade(&self, name: &str, maker: &Maker, changes: &[&Change]) -> Option<Step> {
+    fn unmade(&self, name: &str, maker: &Maker, changes: &[&Change]) -> Step {
         if self.setting.prunes {
-            return Some(Step {
+            return Step {
                 what: format!(
                     "Look that the nodes of pool {name} are gone: {} drains and deletes them when {} has removed its \
                      objects",
@@ -113,16 +108,16 @@ impl Rollout<'_> {
                 ),
                 commands: vec![self.nodes_of(name)],
                 changes: ids(changes),
-            });
+            };
         }
-        Some(Step {
+        Step {
             what: format!(
                 "Delete the objects by which {} makes nodes for pool {name}: it drains and deletes those that there are",
                 maker.name
             ),
             commands: self.unmaking(name, maker),
             changes: ids(changes),
-        })
+        }
     }
 
     fn unmaking(&self, name: &str, maker: &Maker) -> Vec<String> {
@@ -222,7 +217,7 @@ impl Rollout<'_> {
                 continue;
             }
             let changes: Vec<&Change> = self.changes.iter().collect();
-            let about = self.about_pool(&changes, pool);
+            let about = about_pool(&changes, pool);
             for host in old.members.difference(&new.members) {
                 let node = shell::quote(host);
                 let drain = format!(
@@ -338,7 +333,7 @@ impl Rollout<'_> {
             .get(&Key::Release(release.to_owned()));
         let brings = part
             .and_then(|part| part.chart)
-            .is_some_and(|chart| chart.brings_kinds());
+            .is_some_and(Chart::brings_kinds);
         self.setting.prunes && !brings
     }
 
@@ -357,4 +352,10 @@ impl Rollout<'_> {
             context.unwrap_or_default()
         )
     }
+}
+
+/// The changes of a pool.
+fn about_pool<'c>(changes: &[&'c Change], name: &str) -> Vec<&'c Change> {
+    let of = |change: &&&Change| change.kind == "pool" && change.names.iter().any(|it| it == name);
+    changes.iter().filter(of).copied().collect()
 }

@@ -152,7 +152,7 @@ impl Rollout<'_> {
         let leaving = self.of(&[Impact::Deleted, Impact::Replaced]);
         let raised = self.raised();
         let is_made = |change: &&Change| change.kind == "pool" && self.is_made(change);
-        let has_pools = !raised.is_empty() || leaving.iter().any(|change| is_made(&change));
+        let has_pools = !raised.is_empty() || leaving.iter().any(is_made);
         let (what, flag) = match (rolled.is_empty(), has_pools) {
             (true, false) => return None,
             (true, true) => (

@@ -56,7 +56,7 @@ pub(super) fn delivery(cluster: &str, flux: &Flux, goods: &Goods<'_>) -> Deliver
 }
 
 /// Flux neither prunes nor uninstalls for what is suspended; the Kustomizations go first, because they would wake the
-/// HelmReleases again.
+/// `HelmRelease`s again.
 ///
 /// Source: fluxcd/kustomize-controller `internal/controller/kustomization_controller.go`
 /// (`finalizerShouldDeleteResources`); fluxcd/helm-controller `internal/controller/helmrelease_controller.go`

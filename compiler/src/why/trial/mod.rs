@@ -114,6 +114,7 @@ fn compare(
 }
 
 /// What a file became.
+#[derive(Clone, Copy)]
 enum After<'t> {
     Same,
     Gone,

@@ -112,7 +112,7 @@ struct Sifted<'l> {
     unknown: Vec<&'l Leaf>,
 }
 
-impl<'l> Sifted<'l> {
+impl Sifted<'_> {
     fn and(mut self, other: Self) -> Self {
         self.moving.extend(other.moving);
         self.still.extend(other.still);
