@@ -13,6 +13,7 @@
     )
 )]
 
+pub mod api_server;
 pub mod audit;
 pub mod chart;
 pub mod check;

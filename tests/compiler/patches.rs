@@ -229,23 +229,23 @@ fn counts_can_be_what_they_are() {
         (
             JOB,
             "{spec: {parallelism: -1}}",
-            Some(least("parallelism", "-1", 0)),
+            Some(least("spec.parallelism", "-1", 0)),
         ),
         (
             JOB,
             "{spec: {completions: -2}}",
-            Some(least("completions", "-2", 0)),
+            Some(least("spec.completions", "-2", 0)),
         ),
         (SERVICE, "{spec: {replicas: 0}}", None),
         (
             SERVICE,
             "{spec: {replicas: -1}}",
-            Some(least("replicas", "-1", 0)),
+            Some(least("spec.replicas", "-1", 0)),
         ),
         (
             CRON,
             "{spec: {jobTemplate: {spec: {parallelism: -1}}}}",
-            Some(least("parallelism", "-1", 0)),
+            Some(least("spec.jobTemplate.spec.parallelism", "-1", 0)),
         ),
         (TRAIN, "{spec: {trainer: {numNodes: 1}}}", None),
         (
@@ -393,4 +393,88 @@ fn a_variable_has_one_value() {
     check(task, &env("value: c"), &[]);
     check(JOB, &env(&format!("value: c, {from}")), &[twice]);
     check(JOB, &env(&format!("value: '', {from}")), &[]);
+}
+
+#[test]
+fn a_container_that_is_nearly_the_one_there_is_meant() {
+    let gone = "GPUC3012 no container of the Job is called `Main`";
+    check(
+        JOB,
+        "podPatch: {containers: [{name: Main, tty: true}]}",
+        &[gone],
+    );
+    check(
+        JOB,
+        "podPatch: {containers: [{name: sidecar, tty: true}]}",
+        &["GPUC3012 container `sidecar` has no image"],
+    );
+}
+
+#[test]
+fn objects_are_what_the_api_server_takes() {
+    let refused = |path: &str, rest: &str| format!("GPUC3012 `{path}` {rest}");
+    for (task, patch, expected) in [
+        (
+            CRON,
+            "{spec: {concurrencyPolicy: allow}}",
+            refused(
+                "spec.concurrencyPolicy",
+                "is `allow`, and has to be `Allow`, `Forbid` or `Replace`",
+            ),
+        ),
+        (
+            CRON,
+            "{spec: {schedule: often}}",
+            "GPUC3012 `spec.schedule`: `often` is no schedule".to_owned(),
+        ),
+        (
+            SERVICE,
+            "{spec: {strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0%}}}}",
+            refused(
+                "spec.strategy.rollingUpdate.maxUnavailable",
+                "is 0, and `maxSurge` too: no pod could ever be replaced",
+            ),
+        ),
+        (
+            SERVICE,
+            "{spec: {template: {spec: {restartPolicy: Never}}}}",
+            refused(
+                "spec.template.spec.restartPolicy",
+                "is `Never`, and has to be `Always` in a Deployment",
+            ),
+        ),
+        (
+            JOB,
+            "{metadata: {labels: {'a b': c}}}",
+            refused("a b", "of `metadata.labels` is no key of a label"),
+        ),
+        (
+            JOB,
+            "{spec: {backoffLimit: -1}}",
+            refused("spec.backoffLimit", "is -1, and has to be 0 or more"),
+        ),
+        (
+            TORCH,
+            "{spec: {pytorchReplicaSpecs: {Worker: {template: {spec: {dnsPolicy: Nope}}}}}}",
+            refused(
+                "dnsPolicy",
+                "is `Nope`, and has to be `ClusterFirst`, `ClusterFirstWithHostNet`, `Default` or `None`",
+            ),
+        ),
+    ] {
+        check(task, &format!("patch: {patch}"), &[&expected]);
+    }
+}
+
+#[test]
+fn classes_of_priority_are_the_files() {
+    let list = "podPatch: {priorityClassName: prodd}\npriorities: [{name: prod, value: 1}]";
+    check(
+        JOB,
+        list,
+        &["GPUC3014 the file has no PriorityClass called `prodd`"],
+    );
+    check(JOB, &list.replace("prodd}", "prod}"), &[]);
+    check(JOB, &list.replace("prodd}", "system-node-critical}"), &[]);
+    check(JOB, "podPatch: {priorityClassName: prodd}", &[]);
 }

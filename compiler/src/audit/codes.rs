@@ -1,6 +1,8 @@
 //! What may be wrong with what became of a file.
 
-use super::workloads::{PATCH_REFUSED, PATCH_UNDONE, PATCH_UNREADABLE, PATCHED_NOWHERE};
+use super::workloads::{
+    PATCH_PRIORITY, PATCH_REFUSED, PATCH_UNDONE, PATCH_UNREADABLE, PATCHED_NOWHERE,
+};
 use crate::diag::{Code, Severity};
 
 /// Every finding of the audit, by id.
@@ -13,6 +15,7 @@ pub const CODES: &[&Code] = &[
     &PATCHED_NOWHERE,
     &PATCH_UNREADABLE,
     &PATCH_REFUSED,
+    &PATCH_PRIORITY,
 ];
 
 /// A value that a chart does not read.

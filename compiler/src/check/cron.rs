@@ -4,7 +4,7 @@
 //! `pkg/apis/batch/validation/validation.go` (`validateScheduleFormat`, `validateTimeZone`) (both from memory).
 
 /// What is wrong, and what to write.
-pub(super) type Problem = (String, String);
+pub(crate) type Problem = (String, String);
 
 /// The words that stand for schedules.
 const WORDS: &[&str] = &[
@@ -58,7 +58,7 @@ struct Taken {
 }
 
 /// What is wrong with a schedule; `None` when nothing is.
-pub(super) fn schedule_problem(schedule: &str) -> Option<Problem> {
+pub(crate) fn schedule_problem(schedule: &str) -> Option<Problem> {
     let help = "write minute, hour, day, month and weekday: `0 3 * * *`".to_owned();
     if let Some(every) = schedule.strip_prefix("@every ") {
         let wrong = format!("`{every}` is no time between runs");
@@ -241,7 +241,7 @@ const AREAS: &[&str] = &[
 ];
 
 /// Whether a name is that of a time zone, as far as its shape tells.
-pub(super) fn is_time_zone(name: &str) -> bool {
+pub(crate) fn is_time_zone(name: &str) -> bool {
     let Some((area, place)) = name.split_once('/') else {
         return ALONE.contains(&name);
     };

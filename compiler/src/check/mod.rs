@@ -21,7 +21,7 @@ mod capacity_unavailable;
 mod cluster_name_invalid;
 mod container_gpus_claimed;
 mod container_gpus_unheld;
-mod cron;
+pub(crate) mod cron;
 mod dashboards_without_grafana;
 mod digest_malformed;
 mod disk_size_impossible;

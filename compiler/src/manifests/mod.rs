@@ -49,6 +49,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) pods: Vec<Pod<'s>>,
     /// The pods that no pool holds.
     pub(crate) unplaced: Vec<place::Unplaced<'s>>,
+    /// What was read beside them and is none: patches may bring what they lack.
+    pub(crate) passed_over: &'s [PassedOver],
     /// The texts.
     pub(crate) sources: &'s Sources,
 }
@@ -67,6 +69,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         unplaced: place::unplaced(cluster, &claims, &pods),
         claims,
         pods,
+        passed_over: &manifests.passed_over,
         sources,
     };
     let before = report.diagnostics().len();

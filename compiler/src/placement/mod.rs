@@ -31,6 +31,7 @@ pub use demand::{Amount, Claim, Demand, Image, Request, Tolerated};
 pub use explain::{best, explain, line};
 pub use image::{Cuda, Gone, cuda_of, gone};
 pub use load::{Defaults, Group, Load, What, lasts};
+pub(crate) use quantity::thousandths;
 pub use reason::{Reason, Why, gib};
 pub use spent::{Spent, spent};
 pub use taints::tolerates;

@@ -5,7 +5,7 @@
 
 /// An amount in thousandths of its unit, rounded up; the greatest number where it is larger. `None` for what is no
 /// quantity, and for what is less than nothing.
-pub(super) fn thousandths(text: &str) -> Option<u64> {
+pub(crate) fn thousandths(text: &str) -> Option<u64> {
     let text = text.strip_prefix('+').unwrap_or(text);
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, suffix) = text.split_at(end.unwrap_or(text.len()));

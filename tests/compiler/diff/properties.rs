@@ -177,7 +177,7 @@ fn names_do_no_harm_in_any_format() {
     let hostile = "</details><script>|`::error::%0A```";
     let after = text.replace(
         "podPatch: {",
-        &format!("podPatch: {{hostname: \"{hostile}\", "),
+        &format!("podPatch: {{schedulerName: \"{hostile}\", "),
     );
     let found = run(of_texts(&text, &after));
     for format in [

@@ -4,6 +4,7 @@
 mod hostile;
 mod layouts;
 mod others;
+mod refused;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpuc::plan::{Command, Field, Resource};
 use serde_json::{Value, json};
 
-use super::{argv, jq, other_commands, resources};
+use super::{argv, jq_of_all, other_commands, resources};
 
 /// A command that the CLI is asked to run.
 pub(crate) struct Step {
@@ -116,9 +116,13 @@ pub(crate) fn judge(steps: &[Step], answers: &Value) {
 /// others, such as the version of an AKS pool, are the cloud's own choice at first.
 fn differing(resource: &Resource, shown: &Value) -> Vec<String> {
     let said = |field: &&Field| field.kind.create.is_some() || field.update.is_empty();
-    let fields = resource.fields.iter().filter(said);
-    let differing = fields.filter_map(|field| {
-        let read = jq(Some(resource.kind), field.kind.read, shown, &field.want);
+    let fields: Vec<_> = resource.fields.iter().filter(said).collect();
+    let programs: Vec<_> = fields
+        .iter()
+        .map(|field| (field.kind.read, &field.want))
+        .collect();
+    let read = jq_of_all(Some(resource.kind), &programs, shown);
+    let differing = fields.iter().zip(read).filter_map(|(field, read)| {
         let (name, want) = (field.kind.name, &field.want);
         (read.as_ref() != Ok(want)).then(|| format!("{name} is {read:?}, not {want}"))
     });

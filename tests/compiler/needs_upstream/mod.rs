@@ -1,5 +1,6 @@
 //! What gpuc writes and knows, held against schemas, charts and tables that others wrote.
 
+mod api_types;
 mod catalog;
 mod crds;
 mod eksctl;

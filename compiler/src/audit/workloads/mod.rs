@@ -2,6 +2,7 @@
 
 mod counts;
 mod numbers;
+mod priority;
 mod refused;
 mod shape;
 mod together;
@@ -9,6 +10,8 @@ mod typed;
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Fragment, Workload};
+
+pub(super) use priority::PATCH_PRIORITY;
 
 use super::undone;
 use crate::check::Checked;
@@ -141,10 +144,11 @@ pub(super) static PATCH_UNREADABLE: Code = Code {
     explain: "### What it checks
 
 The workload with its `podPatch` and `patch` laid over it: whether mappings and lists are still what
-they were, every container has a name and an image, the container that gpuc makes is there, Kubernetes
-knows every field and takes its value, and the selector selects the pods of the template; whether no
-count of pods is less than it may be, and no variable has both a `value` and a `valueFrom`. Of custom
-resources it is the pods and these counts that are read so.
+they were, every container has a name and an image, the container that gpuc makes is there, and whether
+the API server takes the rest: fields and the kinds of their values, words such as those of
+`restartPolicy`, names, labels, amounts, ports and counts, volumes that are mounted and not there, and
+what cannot stand beside what. Of custom resources it is the pods and their counts that are read so.
+`gpuc check --manifests` asks the same of everybody's manifests (`manifest-unreadable`).
 
 ### Why it matters
 
@@ -270,6 +274,7 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
                 continue;
             }
             undoes(cluster, workload, report);
+            priority::look(cluster, workload, report);
             let errors = report.count(Severity::Error);
             holds(cluster, workload, report);
             if report.count(Severity::Error) > errors {

@@ -1,32 +1,18 @@
-//! Counts that a patched object cannot have, and variables that are said twice.
+//! Counts that a patched custom resource cannot have.
 
 use gpuc_schema::Span;
 
 use super::Wrong;
-use super::typed::{Step, place};
-use crate::lower::workloads::pod_specs;
-use crate::node::{Entry, Node, Scalar, Value};
+use crate::api_server::{Step, place};
+use crate::node::{Node, Scalar, Value};
 use crate::plan::Object;
 
 /// How many pods there are, by kind: the way to the number, with `*` for every entry or item, and the least.
 ///
 /// That a group has its leader: kubernetes-sigs/lws `leaderworkerset.x-k8s.io_leaderworkersets.yaml`, `size`. The
-/// others have no least in their definitions; of no nodes and of no master nothing is trained. Kubernetes' own may all
-/// be 0.
+/// others have no least in their definitions; of no nodes and of no master nothing is trained. Kubernetes' own stand in
+/// `api_server/counts.rs`.
 const COUNTS: &[(&str, &[&str], i128)] = &[
-    (
-        "CronJob",
-        &["spec", "jobTemplate", "spec", "completions"],
-        0,
-    ),
-    (
-        "CronJob",
-        &["spec", "jobTemplate", "spec", "parallelism"],
-        0,
-    ),
-    ("Deployment", &["spec", "replicas"], 0),
-    ("Job", &["spec", "completions"], 0),
-    ("Job", &["spec", "parallelism"], 0),
     ("JobSet", &["spec", "replicatedJobs", "*", "replicas"], 0),
     (
         "JobSet",
@@ -68,11 +54,10 @@ const COUNTS: &[(&str, &[&str], i128)] = &[
         &["spec", "pytorchReplicaSpecs", "Worker", "replicas"],
         0,
     ),
-    ("StatefulSet", &["spec", "replicas"], 0),
     ("TrainJob", &["spec", "trainer", "numNodes"], 1),
 ];
 
-/// What is wrong with an object's counts and variables.
+/// What is wrong with an object's counts.
 pub(super) fn look(object: &Object, patch: Span) -> Vec<Wrong> {
     let mut found = Vec::new();
     for (kind, way, least) in COUNTS {
@@ -86,9 +71,6 @@ pub(super) fn look(object: &Object, patch: Span) -> Vec<Wrong> {
                 });
             });
         }
-    }
-    for spec in pod_specs(&object.node) {
-        found.extend(variables(spec, patch));
     }
     found
 }
@@ -130,38 +112,4 @@ fn counts(
         counts(next, rest, least, path, say);
         path.pop();
     }
-}
-
-/// The API server refuses a variable with a value that has another from elsewhere too. A patch may bring the second.
-///
-/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateEnvVarValueFrom`: "may not be specified when
-/// `value` is not empty" (from memory).
-fn variables(spec: &Node, patch: Span) -> Vec<Wrong> {
-    let lists = ["containers", "initContainers"].map(|key| spec.get(key));
-    let containers = lists.into_iter().flatten().flat_map(Node::items);
-    let variables = containers.flat_map(|container| {
-        let list = container.get("env").map_or(&[][..], Node::items);
-        list.iter()
-    });
-    let twice = variables.filter_map(|variable| {
-        let (value, from) = (variable.entry("value")?, variable.entry("valueFrom")?);
-        let is_null = |entry: &Entry| matches!(entry.value.value, Value::Scalar(Scalar::Null));
-        let is_empty = value.value.text() == Some("") || is_null(value) || is_null(from);
-        if is_empty {
-            return None;
-        }
-        let places = [from.key_span, value.key_span, variable.span()];
-        let mut places = places.into_iter().filter(|span| span.is_written());
-        let name = variable.get("name").and_then(Node::text);
-        Some(Wrong {
-            span: places.next().unwrap_or(patch),
-            message: format!(
-                "variable `{}` has a `value`, and a `valueFrom` too",
-                name.unwrap_or_default()
-            ),
-            help: "take the other away: write `value: null` or `valueFrom: null` beside it"
-                .to_owned(),
-        })
-    });
-    twice.collect()
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Workload;
 
-use super::typed::{Step, place};
 use super::{Wrong, patch_of};
+use crate::api_server::{Step, place};
 use crate::check::Checked;
 use crate::diag::{Report, Severity};
 use crate::lower::workloads::{made, patched};

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{Wrong, numbers, patch_of, typed};
 use crate::check::Checked;
+use crate::diag::words::nearest;
 use crate::lower::workloads::{made, patched, pod_specs};
 use crate::node::{Node, Scalar, Value};
 use crate::plan::Object;
@@ -202,6 +203,11 @@ fn containers(
             (Some(name), _) if name == "main" && main != "main" => say(
                 format!("no container of the {kind} is called `main`"),
                 &format!("write `name: {main}`; {wanted}"),
+            ),
+            // A container that is the one that gpuc makes, but for a letter.
+            (Some(name), None) if nearest(&name, [main.as_str()]).is_some() => say(
+                format!("no container of the {kind} is called `{name}`"),
+                &format!("did you mean `{main}`? {wanted}"),
             ),
             (Some(name), None) => say(
                 format!("container `{name}` has no image"),

@@ -16,6 +16,7 @@ mod label_elsewhere;
 mod limit_range;
 mod not_looked_into;
 mod nowhere_to_run;
+mod priority_unknown;
 mod privileged;
 mod queue_missing;
 mod queue_unknown;
@@ -33,6 +34,7 @@ mod shm_missing;
 mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
+mod unreadable;
 mod visible_devices;
 
 use super::Rule;
@@ -73,6 +75,8 @@ pub static RULES: &[&Rule] = &[
     &resource_malformed::RULE,
     &resource_of_others::RULE,
     &cuda_unknown::RULE,
+    &unreadable::RULE,
+    &priority_unknown::RULE,
 ];
 
 #[cfg(test)]

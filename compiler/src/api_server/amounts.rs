@@ -1,0 +1,175 @@
+//! Quantities, and what is between requests and limits.
+
+use super::Here;
+use super::place::Step;
+use super::read::{Read, get, read};
+use crate::diag::words::all;
+use crate::node::Node;
+use crate::placement::thousandths;
+
+/// The fields that are one quantity, and those that are quantities by names.
+const SINGLE: &[(&str, &str)] = &[
+    ("EmptyDirVolumeSource", "sizeLimit"),
+    ("ResourceFieldSelector", "divisor"),
+];
+const NAMED: &[(&str, &str)] = &[
+    ("PodSpec", "overhead"),
+    ("ResourceRequirements", "limits"),
+    ("ResourceRequirements", "requests"),
+    ("VolumeResourceRequirements", "limits"),
+    ("VolumeResourceRequirements", "requests"),
+];
+
+/// What stands behind numbers most of the time.
+const UNITS: &[&str] = &["m", "k", "M", "G", "Ki", "Mi", "Gi"];
+
+/// Letters that people write after numbers, for what Kubernetes has.
+const MEANT: &[(&str, &str)] = &[
+    ("kb", "k"),
+    ("mb", "M"),
+    ("gb", "G"),
+    ("tb", "T"),
+    ("kib", "Ki"),
+    ("mib", "Mi"),
+    ("gib", "Gi"),
+    ("tib", "Ti"),
+    ("k", "k"),
+    ("g", "G"),
+    ("t", "T"),
+    ("ki", "Ki"),
+    ("mi", "Mi"),
+    ("gi", "Gi"),
+    ("ti", "Ti"),
+    ("b", ""),
+];
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateResourceQuantityValue` and
+/// `ValidateContainerResourceRequirements`; the grammar: `placement/quantity.rs`.
+pub(super) fn look(here: &mut Here<'_, '_>) {
+    let name = here.name;
+    for (_, field) in SINGLE.iter().filter(|it| it.0 == name) {
+        if let Some(value) = get(here.node, field) {
+            one(here, vec![Step::from(*field)], value);
+        }
+    }
+    for (_, field) in NAMED.iter().filter(|it| it.0 == name) {
+        let entries = here.node.get(field).map_or(&[][..], Node::entries);
+        for entry in entries
+            .iter()
+            .filter(|entry| !is_counted_elsewhere(&entry.key))
+        {
+            let below = vec![Step::from(*field), Step::from(entry.key.as_str())];
+            one(here, below, &entry.value);
+        }
+    }
+    if here.name == "ResourceRequirements" {
+        limits(here);
+    }
+}
+
+/// Extended resources, of which the rules for manifests ask for whole numbers.
+fn is_counted_elsewhere(name: &str) -> bool {
+    name.contains('/')
+}
+
+fn one(here: &mut Here<'_, '_>, below: Vec<Step>, value: &Node) {
+    let text = match read(value) {
+        Read::Text(text) => text.to_owned(),
+        Read::Whole(number) => number.to_string(),
+        Read::Number(number) => number.to_string(),
+        _ => return,
+    };
+    if thousandths(&text).is_some() {
+        return;
+    }
+    let is_less = text
+        .strip_prefix('-')
+        .is_some_and(|rest| thousandths(rest).is_some());
+    if is_less {
+        here.refuse(
+            below,
+            |path| format!("`{path}` is `{text}`, and has to be 0 or more"),
+            "write 0 or more, or remove it",
+        );
+        return;
+    }
+    let meant = meant(&text);
+    let help = match &meant {
+        Some(meant) => format!("write `{meant}`"),
+        None => format!(
+            "write a number, with {} behind it or nothing",
+            all(UNITS, "or")
+        ),
+    };
+    here.refuse(
+        below,
+        |path| format!("`{path}` is `{text}`, which is no amount"),
+        help,
+    );
+    here.meant(meant);
+}
+
+fn meant(text: &str) -> Option<String> {
+    let compact: String = text
+        .chars()
+        .filter(|c| !c.is_whitespace() && *c != ',')
+        .collect();
+    let end = compact
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(compact.len());
+    let (number, letters) = compact.split_at(end);
+    let lower = letters.to_ascii_lowercase();
+    let letters = MEANT
+        .iter()
+        .find(|it| it.0 == lower)
+        .map_or(letters, |it| it.1);
+    let meant = format!("{number}{letters}");
+    thousandths(&meant).map(|_| meant)
+}
+
+/// A limit is at least the request.
+fn limits(here: &mut Here<'_, '_>) {
+    let amount = |list: &str, name: &str| {
+        let value = here.node.get(list)?.get(name)?;
+        let text = match read(value) {
+            Read::Text(text) => text.to_owned(),
+            Read::Whole(number) => number.to_string(),
+            Read::Number(number) => number.to_string(),
+            _ => return None,
+        };
+        Some((thousandths(&text)?, text))
+    };
+    let mut found = Vec::new();
+    for entry in here.node.get("limits").map_or(&[][..], Node::entries) {
+        if is_counted_elsewhere(&entry.key) {
+            continue;
+        }
+        let name = entry.key.as_str();
+        if let (Some(limit), Some(request)) = (amount("limits", name), amount("requests", name))
+            && request.0 > limit.0
+        {
+            found.push((name, request.1, limit.1));
+        }
+    }
+    for (name, request, limit) in found {
+        here.refuse(
+            [Step::from("requests"), Step::from(name)],
+            |path| format!("`{path}` is `{request}`, which is more than its limit of `{limit}`"),
+            "write a limit that is no less, or a smaller request",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_was_meant() {
+        let meant = |text: &str| super::meant(text).unwrap_or_default();
+        assert_eq!(meant("10GB"), "10G");
+        assert_eq!(meant("10 Gi"), "10Gi");
+        assert_eq!(meant("512mb"), "512M");
+        assert_eq!(meant("1GiB"), "1Gi");
+        assert_eq!(meant("1,000"), "1000");
+        assert_eq!(meant("lots"), "");
+    }
+}

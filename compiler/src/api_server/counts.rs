@@ -1,0 +1,167 @@
+//! Numbers that have a least or a most.
+
+use super::Here;
+use super::place::Step;
+use super::read::{Read, get, read, text};
+use crate::node::Node;
+
+/// The greatest number of 32 bits.
+const MOST: i128 = i32::MAX as i128;
+
+/// The highest port, and the mode of a file with all rights.
+const PORT: i128 = 65_535;
+const MODE: i128 = 0o777;
+
+/// What numbers may be, by type and field: the least and the most.
+///
+/// Sources: kubernetes `pkg/apis/core/validation/validation.go` (`validateContainerPorts`, `validateProbe`,
+/// `ValidatePortNumOrName`, `ValidateNonnegativeField`, `validateTopologySpreadConstraints`, `ValidatePodSpec`,
+/// `ValidateSecurityContext`, `validateKeyToPath`), `pkg/apis/apps/validation/validation.go` and
+/// `pkg/apis/batch/validation/validation.go`.
+const RANGES: &[(&str, &str, i128, i128)] = &[
+    ("ConfigMapVolumeSource", "defaultMode", 0, MODE),
+    ("ContainerPort", "containerPort", 1, PORT),
+    ("ContainerPort", "hostPort", 0, PORT),
+    ("CronJobSpec", "failedJobsHistoryLimit", 0, MOST),
+    (
+        "CronJobSpec",
+        "startingDeadlineSeconds",
+        0,
+        i64::MAX as i128,
+    ),
+    ("CronJobSpec", "successfulJobsHistoryLimit", 0, MOST),
+    ("DaemonSetSpec", "minReadySeconds", 0, MOST),
+    ("DaemonSetSpec", "revisionHistoryLimit", 0, MOST),
+    ("DeploymentSpec", "minReadySeconds", 0, MOST),
+    ("DeploymentSpec", "progressDeadlineSeconds", 0, MOST),
+    ("DeploymentSpec", "replicas", 0, MOST),
+    ("DeploymentSpec", "revisionHistoryLimit", 0, MOST),
+    ("DownwardAPIVolumeSource", "defaultMode", 0, MODE),
+    ("GRPCAction", "port", 1, PORT),
+    ("HTTPGetAction", "port", 1, PORT),
+    ("JobSpec", "activeDeadlineSeconds", 0, i64::MAX as i128),
+    ("JobSpec", "backoffLimit", 0, MOST),
+    ("JobSpec", "backoffLimitPerIndex", 0, MOST),
+    ("JobSpec", "completions", 0, MOST),
+    ("JobSpec", "maxFailedIndexes", 0, MOST),
+    ("JobSpec", "parallelism", 0, MOST),
+    ("JobSpec", "ttlSecondsAfterFinished", 0, MOST),
+    ("KeyToPath", "mode", 0, MODE),
+    ("PodSecurityContext", "fsGroup", 0, MOST),
+    ("PodSecurityContext", "runAsGroup", 0, MOST),
+    ("PodSecurityContext", "runAsUser", 0, MOST),
+    ("PodSpec", "activeDeadlineSeconds", 1, MOST),
+    ("PreferredSchedulingTerm", "weight", 1, 100),
+    ("Probe", "failureThreshold", 0, MOST),
+    ("Probe", "initialDelaySeconds", 0, MOST),
+    ("Probe", "periodSeconds", 0, MOST),
+    ("Probe", "successThreshold", 0, MOST),
+    (
+        "Probe",
+        "terminationGracePeriodSeconds",
+        1,
+        i64::MAX as i128,
+    ),
+    ("Probe", "timeoutSeconds", 0, MOST),
+    ("ProjectedVolumeSource", "defaultMode", 0, MODE),
+    ("ReplicaSetSpec", "minReadySeconds", 0, MOST),
+    ("ReplicaSetSpec", "replicas", 0, MOST),
+    ("RollingUpdateStatefulSetStrategy", "partition", 0, MOST),
+    ("SecretVolumeSource", "defaultMode", 0, MODE),
+    ("SecurityContext", "runAsGroup", 0, MOST),
+    ("SecurityContext", "runAsUser", 0, MOST),
+    (
+        "ServiceAccountTokenProjection",
+        "expirationSeconds",
+        600,
+        1 << 32,
+    ),
+    ("ServicePort", "nodePort", 0, PORT),
+    ("ServicePort", "port", 1, PORT),
+    ("ServicePort", "targetPort", 1, PORT),
+    ("StatefulSetSpec", "minReadySeconds", 0, MOST),
+    ("StatefulSetSpec", "replicas", 0, MOST),
+    ("StatefulSetSpec", "revisionHistoryLimit", 0, MOST),
+    ("TCPSocketAction", "port", 1, PORT),
+    ("TopologySpreadConstraint", "maxSkew", 1, MOST),
+    ("TopologySpreadConstraint", "minDomains", 1, MOST),
+    ("WeightedPodAffinityTerm", "weight", 1, 100),
+];
+
+pub(super) fn look(here: &mut Here<'_, '_>) {
+    let name = here.name;
+    for (_, field, least, most) in RANGES.iter().filter(|it| it.0 == name) {
+        let Some(Read::Whole(number)) = get(here.node, field).map(read) else {
+            continue;
+        };
+        // What does not fit into the type was said of its type.
+        let is_too_large = number > MOST && *most <= MOST;
+        if !(*least..=*most).contains(&number) && !is_too_large {
+            let (may_be, help) = range(*least, *most, number);
+            here.refuse(
+                [Step::from(*field)],
+                |path| format!("`{path}` is {number}, and has to be {may_be}"),
+                help,
+            );
+        }
+    }
+    threshold(here);
+}
+
+fn range(least: i128, most: i128, number: i128) -> (String, String) {
+    if most == MODE {
+        // Rights are read in octal digits, and YAML 1.2 and JSON have none without a mark.
+        let meant = i128::from_str_radix(&number.to_string(), 8).ok();
+        let meant = meant.filter(|meant| (0..=MODE).contains(meant));
+        let help = match meant {
+            Some(meant) => format!("write `{meant}`, which is {number} in octal digits"),
+            None => "write a number up to 511, which is 777 in octal digits".to_owned(),
+        };
+        return ("between 0 and 511".to_owned(), help);
+    }
+    if most >= MOST {
+        return (
+            format!("{least} or more"),
+            format!("write {least} or more, or remove it"),
+        );
+    }
+    (
+        format!("between {least} and {most}"),
+        format!("write a number between {least} and {most}"),
+    )
+}
+
+/// What has to answer once has answered.
+///
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateLivenessProbe` and `validateStartupProbe`.
+fn threshold(here: &mut Here<'_, '_>) {
+    let key = here.key().to_owned();
+    if here.name != "Probe" || !["livenessProbe", "startupProbe"].contains(&key.as_str()) {
+        return;
+    }
+    let Some(Read::Whole(number)) = get(here.node, "successThreshold").map(read) else {
+        return;
+    };
+    if number > 1 {
+        here.refuse(
+            [Step::from("successThreshold")],
+            |path| format!("`{path}` is {number}, and has to be 1"),
+            "remove it: only a readiness probe has another",
+        );
+    }
+}
+
+/// A number, or a part of a hundred: `2`, `25%`.
+pub(super) fn share(node: &Node, key: &str) -> Option<i128> {
+    match get(node, key).map(read) {
+        Some(Read::Whole(number)) => Some(number),
+        _ => percent(text(node, key)?),
+    }
+}
+
+/// Source: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidatePositiveIntOrPercent`.
+pub(super) fn percent(text: &str) -> Option<i128> {
+    let digits = text.strip_suffix('%')?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_number)
+}

@@ -1,0 +1,221 @@
+//! Fields that take only certain words.
+
+use super::Here;
+use super::place::Step;
+use super::read::{Read, get, read};
+use crate::diag::words::{all, nearest};
+use crate::node::Node;
+
+/// The words of each such field, by type and field.
+///
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `pkg/apis/apps/validation/validation.go` and
+/// `pkg/apis/batch/validation/validation.go` (`NotSupported`), and the descriptions of the fields, against which
+/// `needs_upstream::api_types` holds this. Words that only newer versions or gates take are here too.
+pub static ENUMS: &[(&str, &str, &[&str])] = &[
+    ("AppArmorProfile", "type", PROFILES),
+    ("Container", "imagePullPolicy", PULL),
+    ("Container", "restartPolicy", RESTART),
+    (
+        "Container",
+        "terminationMessagePolicy",
+        &["File", "FallbackToLogsOnError"],
+    ),
+    ("ContainerPort", "protocol", PROTOCOLS),
+    (
+        "ContainerResizePolicy",
+        "restartPolicy",
+        &["NotRequired", "RestartContainer"],
+    ),
+    (
+        "CronJobSpec",
+        "concurrencyPolicy",
+        &["Allow", "Forbid", "Replace"],
+    ),
+    ("DaemonSetUpdateStrategy", "type", UPDATES),
+    ("DeploymentStrategy", "type", &["Recreate", "RollingUpdate"]),
+    ("HTTPGetAction", "scheme", &["HTTP", "HTTPS"]),
+    (
+        "HostPathVolumeSource",
+        "type",
+        &[
+            "DirectoryOrCreate",
+            "Directory",
+            "FileOrCreate",
+            "File",
+            "Socket",
+            "CharDevice",
+            "BlockDevice",
+        ],
+    ),
+    ("ImageVolumeSource", "pullPolicy", PULL),
+    ("JobSpec", "completionMode", &["NonIndexed", "Indexed"]),
+    (
+        "JobSpec",
+        "podReplacementPolicy",
+        &["TerminatingOrFailed", "Failed"],
+    ),
+    (
+        "LabelSelectorRequirement",
+        "operator",
+        &["In", "NotIn", "Exists", "DoesNotExist"],
+    ),
+    (
+        "NodeSelectorRequirement",
+        "operator",
+        &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"],
+    ),
+    ("PersistentVolumeClaimSpec", "accessModes", MODES),
+    (
+        "PersistentVolumeClaimSpec",
+        "volumeMode",
+        &["Filesystem", "Block"],
+    ),
+    (
+        "PodFailurePolicyOnExitCodesRequirement",
+        "operator",
+        &["In", "NotIn"],
+    ),
+    (
+        "PodFailurePolicyRule",
+        "action",
+        &["FailJob", "FailIndex", "Ignore", "Count"],
+    ),
+    (
+        "PodSecurityContext",
+        "fsGroupChangePolicy",
+        &["OnRootMismatch", "Always"],
+    ),
+    (
+        "PodSecurityContext",
+        "seLinuxChangePolicy",
+        &["MountOption", "Recursive"],
+    ),
+    (
+        "PodSecurityContext",
+        "supplementalGroupsPolicy",
+        &["Merge", "Strict"],
+    ),
+    (
+        "PodSpec",
+        "dnsPolicy",
+        &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"],
+    ),
+    (
+        "PodSpec",
+        "preemptionPolicy",
+        &["PreemptLowerPriority", "Never"],
+    ),
+    ("PodSpec", "restartPolicy", RESTART),
+    ("SeccompProfile", "type", PROFILES),
+    ("SecurityContext", "procMount", &["Default", "Unmasked"]),
+    ("ServicePort", "protocol", PROTOCOLS),
+    (
+        "ServiceSpec",
+        "externalTrafficPolicy",
+        &["Cluster", "Local"],
+    ),
+    (
+        "ServiceSpec",
+        "internalTrafficPolicy",
+        &["Cluster", "Local"],
+    ),
+    (
+        "ServiceSpec",
+        "ipFamilyPolicy",
+        &["SingleStack", "PreferDualStack", "RequireDualStack"],
+    ),
+    ("ServiceSpec", "sessionAffinity", &["ClientIP", "None"]),
+    (
+        "ServiceSpec",
+        "type",
+        &["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"],
+    ),
+    (
+        "StatefulSetPersistentVolumeClaimRetentionPolicy",
+        "whenDeleted",
+        &["Retain", "Delete"],
+    ),
+    (
+        "StatefulSetPersistentVolumeClaimRetentionPolicy",
+        "whenScaled",
+        &["Retain", "Delete"],
+    ),
+    (
+        "StatefulSetSpec",
+        "podManagementPolicy",
+        &["OrderedReady", "Parallel"],
+    ),
+    ("StatefulSetUpdateStrategy", "type", UPDATES),
+    (
+        "Toleration",
+        "effect",
+        &["NoSchedule", "PreferNoSchedule", "NoExecute"],
+    ),
+    ("Toleration", "operator", &["Exists", "Equal", "Lt", "Gt"]),
+    ("TopologySpreadConstraint", "nodeAffinityPolicy", HONOR),
+    ("TopologySpreadConstraint", "nodeTaintsPolicy", HONOR),
+    (
+        "TopologySpreadConstraint",
+        "whenUnsatisfiable",
+        &["DoNotSchedule", "ScheduleAnyway"],
+    ),
+    (
+        "VolumeMount",
+        "mountPropagation",
+        &["None", "HostToContainer", "Bidirectional"],
+    ),
+    (
+        "VolumeMount",
+        "recursiveReadOnly",
+        &["Disabled", "IfPossible", "Enabled"],
+    ),
+];
+
+const HONOR: &[&str] = &["Honor", "Ignore"];
+const MODES: &[&str] = &[
+    "ReadWriteOnce",
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOncePod",
+];
+const PROFILES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
+const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
+const PULL: &[&str] = &["Always", "IfNotPresent", "Never"];
+const RESTART: &[&str] = &["Always", "OnFailure", "Never"];
+const UPDATES: &[&str] = &["RollingUpdate", "OnDelete"];
+
+pub(super) fn look(here: &mut Here<'_, '_>) {
+    let name = here.name;
+    for (_, field, words) in ENUMS.iter().filter(|it| it.0 == name) {
+        let Some(value) = get(here.node, field) else {
+            continue;
+        };
+        one(here, vec![Step::from(*field)], value, words);
+        for (index, item) in value.items().iter().enumerate() {
+            one(
+                here,
+                vec![Step::from(*field), Step::Item(index)],
+                item,
+                words,
+            );
+        }
+    }
+}
+
+fn one(here: &mut Here<'_, '_>, below: Vec<Step>, value: &Node, words: &[&str]) {
+    // Nothing is the default.
+    let Read::Text(text) = read(value) else {
+        return;
+    };
+    if text.is_empty() || words.contains(&text) {
+        return;
+    }
+    let near = nearest(text, words.iter().copied());
+    let help = match near {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("write {}", all(words, "or")),
+    };
+    let message = |path: &str| format!("`{path}` is `{text}`, and has to be {}", all(words, "or"));
+    here.refuse(below, message, help);
+    here.meant(near.map(str::to_owned));
+}

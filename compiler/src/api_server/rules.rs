@@ -1,0 +1,20 @@
+//! Everything that is asked of an object on the way.
+
+use super::{
+    Here, amounts, containers, counts, enums, names, pods, references, scheduling, services,
+    strategies,
+};
+
+/// Asks all rules.
+pub(super) fn look(here: &mut Here<'_, '_>) {
+    enums::look(here);
+    counts::look(here);
+    names::look(here);
+    amounts::look(here);
+    references::look(here);
+    containers::look(here);
+    pods::look(here);
+    scheduling::look(here);
+    strategies::look(here);
+    services::look(here);
+}

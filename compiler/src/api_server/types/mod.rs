@@ -1,0 +1,163 @@
+//! Kubernetes' types: which fields an object has, and of which kind their values are.
+
+mod shape;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+pub(super) use shape::walk;
+
+/// The kind of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    /// Anything.
+    Any,
+    /// Text.
+    Text,
+    /// True or false.
+    Switch,
+    /// A whole number of so many bits.
+    Whole(u32),
+    /// Any number.
+    Number,
+    /// A whole number, or text.
+    NumberOrText,
+    /// A quantity.
+    Amount,
+    /// A list of such.
+    List(Box<Type>),
+    /// Such, by names that anybody chooses.
+    Map(Box<Type>),
+    /// An object of this type.
+    Object(&'static str),
+}
+
+/// A field of a type.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    /// Whether an object of the type must have it.
+    pub(super) is_needed: bool,
+    pub(super) holds: Type,
+}
+
+/// What `needs_upstream::api_types` derives from the newest version's definitions. The older ones have fewer fields:
+/// what a cluster of an older version does not know yet is no finding.
+const TEXT: &str = include_str!("kubernetes.types");
+
+/// Fields that an older version has and the newest no longer.
+///
+/// Source: kubernetes-validate 1.37.0, the definitions of 1.33 to 1.37; `needs_upstream::api_types` looks.
+pub static GONE: &[(&str, &str)] = &[("PodSpec", "workloadRef")];
+
+/// What an object must have and others bring: kustomize writes selectors.
+///
+/// Source: kubernetes-sigs/kustomize `api/internal/konfig/builtinpluginconsts/commonlabels.go` (from memory).
+const BROUGHT: &[&str] = &["selector"];
+
+static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
+    let mut types: BTreeMap<_, Vec<Field>> = BTreeMap::new();
+    let mut name = "";
+    for line in TEXT.lines().filter(|line| !line.starts_with('#')) {
+        match line.strip_prefix("  ") {
+            None => {
+                name = line;
+                types.insert(name, Vec::new());
+            }
+            Some(field) => {
+                let (field, holds) = field.split_once(' ').unwrap_or((field, "any"));
+                let fields = types.entry(name).or_default();
+                fields.push(Field {
+                    name: field.trim_end_matches('!'),
+                    is_needed: field.ends_with('!')
+                        && !BROUGHT.contains(&field.trim_end_matches('!')),
+                    holds: holds_of(holds),
+                });
+            }
+        }
+    }
+    types
+});
+
+fn holds_of(text: &'static str) -> Type {
+    let inner = |open: char, close: char| text.strip_prefix(open)?.strip_suffix(close);
+    match text {
+        "any" => Type::Any,
+        "text" => Type::Text,
+        "switch" => Type::Switch,
+        "int32" => Type::Whole(32),
+        "int64" => Type::Whole(64),
+        "number" => Type::Number,
+        "number-or-text" => Type::NumberOrText,
+        "amount" => Type::Amount,
+        _ => match (inner('[', ']'), inner('{', '}')) {
+            (Some(item), _) => Type::List(Box::new(holds_of(item))),
+            (_, Some(value)) => Type::Map(Box::new(holds_of(value))),
+            _ => Type::Object(text),
+        },
+    }
+}
+
+/// Whether only an older version has a field.
+pub(super) fn is_gone(name: &str, field: &str) -> bool {
+    GONE.contains(&(name, field))
+}
+
+/// The fields of a type; none of one that is not known.
+pub(super) fn fields(name: &str) -> &'static [Field] {
+    TYPES.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// Objects by their `apiVersion` and kind, each kind the type of its name.
+const OBJECTS: &[(&str, &str)] = &[
+    ("v1", "Pod"),
+    ("v1", "Service"),
+    ("v1", "PersistentVolumeClaim"),
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "StatefulSet"),
+    ("apps/v1", "DaemonSet"),
+    ("apps/v1", "ReplicaSet"),
+    ("batch/v1", "Job"),
+    ("batch/v1", "CronJob"),
+];
+
+/// The type of an object, where it is one of Kubernetes' own that is known here.
+pub(super) fn of_object(api_version: &str, kind: &str) -> Option<&'static str> {
+    let mut objects = OBJECTS.iter();
+    let found = objects.find(|it| **it == (api_version, kind));
+    found.map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_that_is_named_is_there() {
+        fn named(holds: &Type) -> Option<&'static str> {
+            match holds {
+                Type::List(inner) | Type::Map(inner) => named(inner),
+                Type::Object(name) => Some(name),
+                _ => None,
+            }
+        }
+        let all: Vec<_> = TYPES.values().flatten().collect();
+        assert!(all.len() > 600);
+        for name in all.iter().filter_map(|field| named(&field.holds)) {
+            assert!(TYPES.contains_key(name), "{name}");
+        }
+        for (_, name) in OBJECTS {
+            assert!(
+                fields(name).iter().any(|it| it.name == "metadata"),
+                "{name}"
+            );
+        }
+        let container = fields("Container");
+        let of = |name: &str| container.iter().find(|it| it.name == name).unwrap();
+        assert_eq!(
+            of("ports").holds,
+            Type::List(Box::new(Type::Object("ContainerPort")))
+        );
+        assert!(of("name").is_needed && !of("image").is_needed);
+    }
+}

@@ -1,0 +1,235 @@
+//! Whether an object has the fields of its type, and each the kind of value that it holds.
+
+use super::{Field, Type, fields, is_gone};
+use crate::api_server::place::{Step, words};
+use crate::api_server::read::{Read, get, read};
+use crate::api_server::{Here, Look, Refused, rules};
+use crate::diag::words::nearest;
+use crate::node::Node;
+
+/// Looks at a value of a type, and at everything below it.
+pub(in crate::api_server) fn walk<'n>(look: &mut Look<'n>, holds: &Type, node: &'n Node) {
+    let is = read(node);
+    match (holds, is) {
+        (Type::Any, _)
+        | (_, Read::Open | Read::Nothing)
+        | (Type::Text, Read::Text(_))
+        | (Type::Switch, Read::Switch(_))
+        | (Type::Number, Read::Whole(_) | Read::Number(_))
+        | (Type::NumberOrText, Read::Whole(_) | Read::Text(_))
+        | (Type::Amount, Read::Whole(_) | Read::Number(_) | Read::Text(_)) => {}
+        (Type::Whole(bits), Read::Whole(number)) => {
+            let most = (1_i128 << (bits - 1)) - 1;
+            if number > most || number < -most - 1 {
+                let help = format!("write at most {most}");
+                unreadable(look, &format!("it is {number}, which is too large"), help);
+            }
+        }
+        (Type::List(item), Read::List) => {
+            for (index, value) in node.items().iter().enumerate() {
+                look.path.push(Step::Item(index));
+                if read(value) == Read::Nothing && matches!(**item, Type::Object(_)) {
+                    unreadable(
+                        look,
+                        "it is nothing",
+                        "write what stands there, or remove it".to_owned(),
+                    );
+                }
+                walk(look, item, value);
+                look.path.pop();
+            }
+        }
+        (Type::Map(value), Read::Mapping) => {
+            for entry in node.entries() {
+                look.path.push(Step::Key(entry.key.clone()));
+                walk(look, value, &entry.value);
+                look.path.pop();
+            }
+        }
+        (Type::Object(name), Read::Mapping) => object(look, name, node),
+        (holds, is) => {
+            let problem = format!("it is {}, and must be {}", what(is), wanted(holds));
+            unreadable(look, &problem, instead(holds, is));
+        }
+    }
+}
+
+fn object<'n>(look: &mut Look<'n>, name: &'static str, node: &'n Node) {
+    let fields = fields(name);
+    look.above.push((name, node));
+    for entry in node.entries() {
+        look.path.push(Step::Key(entry.key.clone()));
+        match fields.iter().find(|field| field.name == entry.key) {
+            Some(field) => walk(look, &field.holds, &entry.value),
+            // Helm and others fill in keys too; what is nothing is left out.
+            None if entry.key.contains("{{") || entry.key.contains('$') => {}
+            None if read(&entry.value) == Read::Nothing || is_gone(name, &entry.key) => {}
+            None => unknown(look, fields, node, &entry.key),
+        }
+        look.path.pop();
+    }
+    if look.is_whole {
+        for field in fields.iter().filter(|it| it.is_needed) {
+            if get(node, field.name).is_none() {
+                look.found.push(Refused {
+                    path: look.path.clone(),
+                    of_key: true,
+                    message: format!("{} has no `{}`", titled(&look.path), field.name),
+                    help: format!("write its `{}`", field.name),
+                    meant: None,
+                });
+            }
+        }
+    }
+    look.above.pop();
+    rules::look(&mut Here {
+        name,
+        node,
+        path: &look.path,
+        above: &look.above,
+        is_whole: look.is_whole,
+        found: &mut look.found,
+    });
+}
+
+fn titled(path: &[Step]) -> String {
+    match path {
+        [] => "the object".to_owned(),
+        path => format!("`{}`", words(path)),
+    }
+}
+
+fn unreadable(look: &mut Look<'_>, problem: &str, help: String) {
+    look.found.push(Refused {
+        message: format!("Kubernetes cannot read `{}`: {problem}", words(&look.path)),
+        path: look.path.clone(),
+        of_key: false,
+        help,
+        meant: None,
+    });
+}
+
+/// A field that the type does not have: what was probably meant, or where it would be known.
+fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
+    let (_, above) = look
+        .path
+        .split_last()
+        .map_or((None, &[][..]), |(last, above)| (Some(last), above));
+    let all = fields.iter().map(|field| field.name);
+    let of_type = look.above.last().map(|(name, _)| *name);
+    let near = nearest(key, all);
+    let is_amount = of_type == Some("ResourceRequirements") && is_resource(key);
+    let is_free = |meant: &&str| get(node, meant).is_none() && !is_amount;
+    let help = if is_amount {
+        format!("write it below `{}.limits`", words(above))
+    } else if let Some(meant) = near {
+        match get(node, meant) {
+            Some(_) => format!("did you mean `{meant}`? write it there"),
+            None => format!("did you mean `{meant}`?"),
+        }
+    } else if let Some(place) = outside(look, key).or_else(|| inside(fields, above, key)) {
+        format!("it belongs into `{place}`")
+    } else {
+        "remove it, or write it where Kubernetes looks for it".to_owned()
+    };
+    look.found.push(Refused {
+        message: format!("Kubernetes knows no `{}`", words(&look.path)),
+        path: look.path.clone(),
+        of_key: true,
+        help,
+        meant: near.filter(is_free).map(str::to_owned),
+    });
+}
+
+fn is_resource(key: &str) -> bool {
+    key.contains('/') || ["cpu", "memory", "ephemeral-storage"].contains(&key)
+}
+
+/// Where, around an object, its field would be known.
+fn outside(look: &Look<'_>, key: &str) -> Option<String> {
+    let mut path = &look.path[..look.path.len().checked_sub(1)?];
+    for (name, _) in look.above.iter().rev().skip(1) {
+        // To the field that holds the object, past the number of an item.
+        while let Some((last, rest)) = path.split_last() {
+            path = rest;
+            if matches!(last, Step::Key(_)) {
+                break;
+            }
+        }
+        if fields(name).iter().any(|field| field.name == key) && !path.is_empty() {
+            return Some(words(path));
+        }
+    }
+    None
+}
+
+/// Where, below an object, its field would be known: pods stand in templates.
+fn inside(of: &[Field], above: &[Step], key: &str) -> Option<String> {
+    const WAY: &[&str] = &["spec", "jobTemplate", "template"];
+    let mut next: Vec<(Vec<Step>, &[Field])> = vec![(above.to_vec(), of)];
+    for _ in 0..5 {
+        let mut below = Vec::new();
+        for (path, of) in next {
+            for field in of.iter().filter(|it| WAY.contains(&it.name)) {
+                let Type::Object(name) = field.holds else {
+                    continue;
+                };
+                let mut path = path.clone();
+                path.push(Step::from(field.name));
+                if fields(name).iter().any(|it| it.name == key) {
+                    return Some(words(&path));
+                }
+                below.push((path, fields(name)));
+            }
+        }
+        next = below;
+    }
+    None
+}
+
+fn what(is: Read<'_>) -> &'static str {
+    match is {
+        Read::Mapping => "a mapping",
+        Read::List => "a list",
+        Read::Nothing => "nothing",
+        Read::Text(_) | Read::Open => "text",
+        Read::Switch(_) => "a switch",
+        Read::Whole(_) | Read::Number(_) => "a number",
+    }
+}
+
+fn wanted(holds: &Type) -> &'static str {
+    match holds {
+        Type::Any => "anything",
+        Type::Text => "text",
+        Type::Switch => "`true` or `false`",
+        Type::Whole(_) => "a whole number",
+        Type::Number => "a number",
+        Type::NumberOrText => "a whole number or text",
+        Type::Amount => "an amount, such as `1` or `16Gi`",
+        Type::List(_) => "a list",
+        Type::Map(_) | Type::Object(_) => "a mapping",
+    }
+}
+
+fn instead(holds: &Type, is: Read<'_>) -> String {
+    match (holds, is) {
+        (Type::Whole(_), Read::Text(text)) if text.parse::<i64>().is_ok() => {
+            format!("write `{text}`, without quotes")
+        }
+        (Type::Switch, Read::Text(text)) if ["true", "false"].contains(&text) => {
+            format!("write `{text}`, without quotes")
+        }
+        (Type::Text, Read::Whole(number)) => format!("write `\"{number}\"`"),
+        (Type::Text, Read::Number(number)) => format!("write `\"{number}\"`"),
+        (Type::Text, Read::Switch(on)) => format!("write `\"{on}\"`"),
+        (Type::List(_), _) => "write a list: one item a line, with `- ` before each".to_owned(),
+        (Type::Map(value), _) if **value == Type::Amount => {
+            "write names and amounts, such as `{nvidia.com/gpu: 1}`".to_owned()
+        }
+        (Type::Map(_) | Type::Object(_), _) => {
+            "write keys and values, such as `key: value`".to_owned()
+        }
+        _ => "write a value of the kind that is expected".to_owned(),
+    }
+}

@@ -1,0 +1,271 @@
+//! What gpuc knows of Kubernetes' types and words, held against the definitions that Kubernetes publishes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use gpuc::api_server::{ENUMS, GONE};
+use gpuc::model::SUPPORTED;
+use serde_json::{Value, json};
+
+use super::assert_none;
+use crate::needs::{self, PYTHON, UPSTREAM};
+use crate::support::{expect_file, repository};
+
+const FILE: &str = "compiler/src/api_server/types/kubernetes.types";
+
+/// The objects that are looked at whole.
+const ROOTS: &[&str] = &[
+    "apps.v1.DaemonSet",
+    "apps.v1.Deployment",
+    "apps.v1.ReplicaSet",
+    "apps.v1.StatefulSet",
+    "batch.v1.CronJob",
+    "batch.v1.Job",
+    "core.v1.PersistentVolumeClaim",
+    "core.v1.Pod",
+    "core.v1.Service",
+];
+
+fn definitions() -> Value {
+    let text = needs::text(UPSTREAM, "kubernetes/_definitions.json");
+    let mut whole: Value = serde_json::from_str(&text).unwrap();
+    whole["$defs"].take()
+}
+
+fn short(name: &str) -> &str {
+    name.rsplit(['.', '/']).next().unwrap()
+}
+
+/// How the file says what a field holds; types that it names are still to be written.
+fn holds(schema: &Value, to_do: &mut Vec<String>) -> String {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().unwrap();
+        return match short(name) {
+            "Quantity" => "amount".to_owned(),
+            "IntOrString" => "number-or-text".to_owned(),
+            "Time" | "MicroTime" => "text".to_owned(),
+            "FieldsV1" => "any".to_owned(),
+            other => {
+                to_do.push(name.to_owned());
+                other.to_owned()
+            }
+        };
+    }
+    let kind = schema["type"]
+        .as_str()
+        .or_else(|| schema["type"][0].as_str());
+    match kind.unwrap() {
+        "string" => "text".to_owned(),
+        "boolean" => "switch".to_owned(),
+        "number" => "number".to_owned(),
+        "integer" => schema["format"].as_str().unwrap_or("int64").to_owned(),
+        "array" => format!("[{}]", holds(&schema["items"], to_do)),
+        "object" => match schema.get("additionalProperties") {
+            Some(values) if values.is_object() => format!("{{{}}}", holds(values, to_do)),
+            _ => "any".to_owned(),
+        },
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn types_are_kubernetes_own() {
+    let definitions = definitions();
+    let mut to_do: Vec<_> = ROOTS
+        .iter()
+        .map(|root| format!("io.k8s.api.{root}"))
+        .collect();
+    let mut types = BTreeMap::new();
+    while let Some(name) = to_do.pop() {
+        if types.contains_key(short(&name)) {
+            continue;
+        }
+        let definition = &definitions[&name];
+        let needed = definition["required"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let mut text = String::new();
+        for (field, schema) in definition["properties"].as_object().into_iter().flatten() {
+            // What the API server writes itself is not looked at.
+            let holds = if field == "status" {
+                "any".to_owned()
+            } else {
+                holds(schema, &mut to_do)
+            };
+            let mark = if needed.contains(&Value::from(field.as_str())) {
+                "!"
+            } else {
+                ""
+            };
+            writeln!(text, "  {field}{mark} {holds}").unwrap();
+        }
+        types.insert(short(&name).to_owned(), text);
+    }
+    let mut text = "# Kubernetes 1.37: the fields of what pods are and stand in, `!` after those that an object must \
+                    have.\n# Derived by `needs_upstream::api_types`; see there.\n"
+        .to_owned();
+    for (name, fields) in types {
+        text += &format!("{name}\n{fields}");
+    }
+    expect_file(FILE, &text);
+}
+
+/// The types are the newest version's: whatever an older one has besides is known too, and nothing else.
+#[test]
+#[ignore = "needs GPUC_PYTHON"]
+fn fields_of_older_versions_are_known() {
+    let file = std::fs::read_to_string(repository().join(FILE)).unwrap();
+    let mut types: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut name = "";
+    for line in file.lines().filter(|line| !line.starts_with('#')) {
+        match line
+            .strip_prefix("  ")
+            .and_then(|field| field.split_once(' '))
+        {
+            Some((field, _)) => {
+                types
+                    .entry(name)
+                    .or_default()
+                    .insert(field.trim_end_matches('!'));
+            }
+            None => name = line,
+        }
+    }
+    let versions = SUPPORTED.start().0..=SUPPORTED.end().0;
+    let versions: Vec<_> = versions.map(|minor| format!("1.{minor}")).collect();
+    let python = needs::path(PYTHON);
+    let input = json!({"versions": versions});
+    let answer = needs::python(python.to_str().unwrap(), "kubernetes_fields.py", &input);
+    let mut gone = BTreeSet::new();
+    for it in answer.as_array().unwrap() {
+        let name = it["type"].as_str().unwrap();
+        let Some(known) = types.get(name) else {
+            continue;
+        };
+        let fields = it["fields"].as_array().unwrap().iter();
+        let fields = fields.map(|field| field.as_str().unwrap());
+        gone.extend(
+            fields
+                .filter(|field| !known.contains(field))
+                .map(|field| (name, field)),
+        );
+    }
+    assert_eq!(gone, GONE.iter().copied().collect());
+}
+
+/// Words that a description does not say, as constants of `pkg/apis/core/types.go` and its like do (from memory).
+const UNSAID: &[(&str, &str, &[&str])] = &[
+    ("Container", "restartPolicy", &["OnFailure", "Never"]),
+    (
+        "ContainerResizePolicy",
+        "restartPolicy",
+        &["RestartContainer"],
+    ),
+    ("HTTPGetAction", "scheme", &["HTTPS"]),
+    (
+        "HostPathVolumeSource",
+        "type",
+        &[
+            "DirectoryOrCreate",
+            "Directory",
+            "FileOrCreate",
+            "File",
+            "Socket",
+            "CharDevice",
+            "BlockDevice",
+        ],
+    ),
+    (
+        "PersistentVolumeClaimSpec",
+        "accessModes",
+        &[
+            "ReadWriteOnce",
+            "ReadOnlyMany",
+            "ReadWriteMany",
+            "ReadWriteOncePod",
+        ],
+    ),
+    ("PersistentVolumeClaimSpec", "volumeMode", &["Block"]),
+    ("SecurityContext", "procMount", &["Unmasked"]),
+    ("StatefulSetUpdateStrategy", "type", &["OnDelete"]),
+    (
+        "VolumeMount",
+        "mountPropagation",
+        &["HostToContainer", "Bidirectional"],
+    ),
+];
+
+/// How descriptions begin a list of all words.
+const LISTS: &[&str] = &[
+    "One of ",
+    "Valid values are ",
+    "Valid operators are ",
+    "Valid options are ",
+    "allowed values are ",
+    "Must be ",
+    "Supports ",
+    "It can be ",
+];
+
+/// The words of a list, up to the first that is none of its own.
+fn listed(text: &str) -> Vec<&str> {
+    let marks = |c: char| !c.is_ascii_alphanumeric();
+    let sentence = text.split('.').next().unwrap();
+    let words = sentence.split(' ').map(|word| word.trim_matches(marks));
+    let words = words.take_while(|word| {
+        ["and", "or", "either"].contains(word) || word.starts_with(|c: char| c.is_ascii_uppercase())
+    });
+    words
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
+        .collect()
+}
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn words_are_those_of_the_descriptions() {
+    let definitions = definitions();
+    let definitions = definitions.as_object().unwrap();
+    let (mut wrong, mut lists) = (Vec::new(), 0);
+    for (name, field, words) in ENUMS {
+        let own = definitions.iter().filter(|(key, _)| {
+            let own = [
+                "io.k8s.api.core.v1",
+                "io.k8s.api.apps.v1",
+                "io.k8s.api.batch.v1",
+            ];
+            let own = own.iter().any(|group| **key == format!("{group}.{name}"));
+            own || **key == format!("io.k8s.apimachinery.pkg.apis.meta.v1.{name}")
+        });
+        let mut said = own.map(|(_, it)| it["properties"][field]["description"].as_str().unwrap());
+        let said = said.next().unwrap_or_else(|| panic!("{name} is no type"));
+        let all: BTreeSet<_> = said.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        let unsaid: Vec<_> = words
+            .iter()
+            .copied()
+            .filter(|word| !all.contains(word))
+            .collect();
+        let known = UNSAID.iter().find(|it| (it.0, it.1) == (*name, *field));
+        if unsaid != known.map_or(&[][..], |it| it.2) {
+            wrong.push(format!(
+                "{name}.{field} has {unsaid:?}, of which `{said}` does not speak"
+            ));
+        }
+        for list in LISTS {
+            let Some((_, list)) = said.split_once(list) else {
+                continue;
+            };
+            let more: Vec<_> = listed(list)
+                .into_iter()
+                .filter(|it| !words.contains(it))
+                .collect();
+            lists += listed(list).len();
+            if !more.is_empty() {
+                wrong.push(format!("{name}.{field} lacks {more:?}: `{said}`"));
+            }
+        }
+    }
+    assert_none(&wrong);
+    assert!(lists > 30, "{lists}");
+}
