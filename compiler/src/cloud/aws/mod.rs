@@ -39,7 +39,7 @@ use super::{
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
-use crate::plan::{Object, Provisioning, ResourceKind};
+use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
 
 /// Amazon EKS.
 pub static AWS: Eks = Eks;
@@ -299,6 +299,14 @@ impl Cloud for Eks {
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         karpenter::objects(cluster)
+    }
+
+    fn maker(&self, cluster: &Cluster, pool: &Pool) -> Option<&'static Maker> {
+        karpenter::makes(cluster, pool).then_some(&karpenter::MAKER)
+    }
+
+    fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
+        karpenter::followed(cluster, pool).into_iter().collect()
     }
 
     /// A volume may not be smaller than its image's snapshot, which has 20 GiB of Amazon Linux 2023

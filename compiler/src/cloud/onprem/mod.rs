@@ -150,6 +150,7 @@ impl Cloud for OnPrem {
             tools: vec!["kubectl", "jq"],
             identity: vec![IdentityCheck {
                 what: "kubeconfig context",
+                is_place: true,
                 ask: Command::new(["kubectl", "config", "get-contexts", context, "-o", "name"]),
                 want: context.clone(),
                 otherwise: "set KUBECONFIG to the kubeconfig that has this context".to_owned(),
