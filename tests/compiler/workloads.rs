@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use gpuc::model::{Cluster, WORKLOAD_LABEL};
 use gpuc::node::Node;
-use gpuc::placement::{Answer, Demand, line, verdict};
+use gpuc::placement::{Answer, Defaults, Demand, line, verdict};
 use serde_json::{Value, json};
 
 use crate::corpus::cases;
@@ -52,7 +52,13 @@ fn every_pod_fits_each_of_its_pools() {
             }
             for spec in pods(&object.node) {
                 let names = pools(&json!(spec));
-                let demand = Demand::of_pod(spec);
+                let demand = Demand::of_pod(
+                    spec,
+                    &Defaults::of(
+                        cluster,
+                        object.identity.namespace.as_deref().unwrap_or_default(),
+                    ),
+                );
                 for name in &names {
                     let pool = cluster.pool(name).unwrap();
                     let verdict = verdict(&demand, cluster, pool);

@@ -21,6 +21,7 @@ mod capacity_unavailable;
 mod cluster_name_invalid;
 mod container_gpus_claimed;
 mod container_gpus_unheld;
+mod container_gpus_warned;
 pub(crate) mod cron;
 mod dashboards_without_grafana;
 mod digest_malformed;
@@ -93,6 +94,7 @@ mod os_family_unavailable;
 mod os_kubernetes_mismatch;
 mod overcommit_unused;
 mod placeholder_left;
+mod placement_several_zones;
 mod places;
 mod plugin_cannot_inject;
 mod plugin_twice;
@@ -124,6 +126,7 @@ mod runtime_image_missing;
 mod runtime_image_unused;
 mod runtime_setting_unused;
 mod scale_from_zero;
+mod service_update_stuck;
 mod services_overfill_pool;
 mod sharing_without_gpus;
 mod stack_without_gpus;
@@ -155,6 +158,7 @@ mod words;
 mod workload_class_unknown;
 mod workload_counts;
 mod workload_fabric_forbidden;
+mod workload_fabric_variable_replaced;
 mod workload_huge_pages_missing;
 mod workload_kind_unclear;
 mod workload_name_invalid;
@@ -165,9 +169,11 @@ mod workload_patch_identity;
 mod workload_pool_dedicated;
 mod workload_pool_unknown;
 mod workload_root_refused;
+mod workload_serving;
 mod workload_team_unclear;
 mod workload_value_invalid;
 mod workload_variable_taken;
+pub(crate) mod workload_visible_devices_set;
 mod workload_volume_one_node;
 
 use std::ops::Deref;
@@ -337,8 +343,13 @@ pub static RULES: &[&Rule] = &[
     &container_gpus_unheld::RULE,
     &container_gpus_claimed::RULE,
     &allocatable_impossible::RULE,
+    &container_gpus_warned::RULE,
+    &workload_visible_devices_set::RULE,
+    &workload_fabric_variable_replaced::RULE,
+    &service_update_stuck::RULE,
     &guard_without_gpus::RULE,
     &guard_exempt_wrong::RULE,
+    &placement_several_zones::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

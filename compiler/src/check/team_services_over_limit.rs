@@ -179,4 +179,28 @@ mod tests {
         let over = "the services of team `t` need 10 pods at once, and the team may have 9 pods";
         check("none", &pods, &[over]);
     }
+
+    #[test]
+    fn volumes_are_the_teams_too() {
+        let check = |workloads: &str, expected: &[&str]| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                nodePools:
+                  - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
+                teams: [{{name: t, quota: {{storage: 30Gi}}}}]
+                workloads: [{workloads}]
+                "
+            );
+            assert_eq!(messages(&yaml, "GPUC2200"), expected, "{workloads}");
+        };
+        let with = |name: &str, size: u32| {
+            let volume =
+                format!("{{name: v, mountPath: /v, from: {{claim: {{sizeGiB: {size}}}}}}}");
+            format!("{{name: {name}, team: t, deployment: {{image: 'a:1', volumes: [{volume}]}}}}")
+        };
+        check(&format!("{}, {}", with("a", 20), with("b", 10)), &[]);
+        let over = "the services of team `t` need 31 GiB of storage at once, and the team may have 30 GiB of storage";
+        check(&format!("{}, {}", with("a", 20), with("b", 11)), &[over]);
+    }
 }

@@ -82,9 +82,19 @@ impl<'c> Sum<'c> {
                 }));
                 continue;
             }
+            // Claims wait in no queue, and are there when a job is over.
+            let all = over(cluster, team, loads, &of_team(team, loads, |_| true)).into_iter();
+            let claims = all.filter(|it| it.what == What::Storage && is_new(it));
+            sums.extend(claims.map(|spent| Sum {
+                team,
+                spent,
+                who: format!("the workloads of team `{}`", team.name),
+                help: "ask for less, or raise what the team may have",
+            }));
             for job in jobs {
                 let beside: Vec<_> = services.iter().copied().chain([job]).collect();
                 let found = over(cluster, team, loads, &beside).into_iter();
+                let found = found.filter(|it| it.what != What::Storage);
                 sums.extend(found.filter(is_new).map(|spent| Sum {
                     team,
                     spent,
@@ -238,17 +248,20 @@ fn draft_of<'r>(
     let mut draft = report.draft(code, span, message);
     for index in asking {
         let load = &loads[*index];
-        let asks = load.asks(what, &crate::placement::Defaults::default());
+        let asks = load.asks(what);
         let words = match what {
-            _ if asks == 0 => "needs what is kept for pods that say nothing".to_owned(),
-            What::Pods => format!("needs {}", what.words(asks)),
+            What::Pods | What::Storage => format!("needs {}", what.words(asks)),
             what => {
-                let pods = load.groups.iter().map(|group| group.pods).sum::<u64>();
-                format!(
-                    "needs {} for {}",
-                    what.words(asks),
-                    words::counted(pods, "pod")
-                )
+                let pods = load.groups.iter().map(|group| group.pods);
+                let pods = pods.fold(0, u64::saturating_add);
+                let (asks, pods) = (what.words(asks), words::counted(pods, "pod"));
+                let given = load.is_given(what);
+                let more = if given {
+                    ", as pods are given that say nothing"
+                } else {
+                    ""
+                };
+                format!("needs {asks} for {pods}{more}")
             }
         };
         draft = draft.label(load.span, words);

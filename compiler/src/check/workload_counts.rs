@@ -1,7 +1,7 @@
 //! The counts in workloads.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{DisruptionBudget, Task};
+use gpuc_schema::config::Task;
 
 /// The largest number of most of Kubernetes' fields, and of users and groups.
 pub(super) const LARGEST: u32 = 2_147_483_647;
@@ -26,20 +26,17 @@ pub(super) fn counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
         }
         Task::CronJob(it) => counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it))),
         Task::Deployment(it) => {
-            counts.push(("replicas", it.replicas));
             counts.extend(it.autoscaling.as_ref().map(|it| ("min", it.min)));
             let percent = it.autoscaling.as_ref().and_then(|it| it.cpu_percent);
             counts.extend(percent.map(|it| ("cpuPercent", it)));
         }
-        Task::StatefulSet(it) => counts.push(("replicas", it.replicas)),
         Task::TrainJob(it) => {
             counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it)));
         }
         Task::PytorchJob(it) => {
             counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it)));
         }
-        Task::LeaderWorkerSet(it) => counts.push(("replicas", it.replicas)),
-        Task::CudaTest(_) | Task::JobSet(_) => {}
+        Task::CudaTest(_) | Task::StatefulSet(_) | Task::JobSet(_) | Task::LeaderWorkerSet(_) => {}
     }
     let port = |port: Spanned<u16>| port.map(u32::from);
     if let Some(service) = task.service() {
@@ -59,7 +56,7 @@ pub(super) fn counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
     if let Some(probes) = task.probes() {
         let all = [&probes.startup, &probes.readiness, &probes.liveness];
         for probe in all.into_iter().flatten() {
-            counts.push(("port", port(probe.port)));
+            counts.extend(probe.port.map(|it| ("port", port(it))));
             counts.extend(probe.period_seconds.map(|it| ("periodSeconds", it)));
             counts.extend(probe.timeout_seconds.map(|it| ("timeoutSeconds", it)));
             counts.extend(probe.failures.map(|it| ("failures", it)));
@@ -78,6 +75,7 @@ pub(super) fn numbers(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
         }
         Task::CronJob(it) => numbers.extend(it.retries.map(|it| ("retries", it))),
         Task::Deployment(it) => {
+            numbers.push(("replicas", it.replicas));
             numbers.extend(it.autoscaling.as_ref().map(|it| ("max", it.max)));
         }
         Task::TrainJob(it) => numbers.push(("restarts", it.restarts)),
@@ -86,17 +84,10 @@ pub(super) fn numbers(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
             numbers.push(("restarts", it.restarts));
             numbers.extend(it.ttl_seconds.map(|it| ("ttlSeconds", it)));
         }
-        Task::CudaTest(_) | Task::StatefulSet(_) | Task::LeaderWorkerSet(_) => {}
+        Task::StatefulSet(it) => numbers.push(("replicas", it.replicas)),
+        Task::LeaderWorkerSet(it) => numbers.push(("replicas", it.replicas)),
+        Task::CudaTest(_) => {}
     }
-    let budget = match task {
-        Task::Deployment(it) => it.disruption_budget.as_ref(),
-        Task::StatefulSet(it) => it.disruption_budget.as_ref(),
-        _ => None,
-    };
-    numbers.extend(budget.map(|budget| match budget {
-        DisruptionBudget::MaxUnavailable(count) => ("maxUnavailable", *count),
-        DisruptionBudget::MinAvailable(count) => ("minAvailable", *count),
-    }));
     numbers
 }
 

@@ -69,6 +69,11 @@ workloads:
 fn run(cluster: &Cluster, report: &mut Report) {
     let workloads = cluster.written.workloads.iter();
     let nobodys = workloads.filter(|it| it.team.is_none());
+    // Of one whose pool is not known, nobody knows what it needs.
+    let nobodys = nobodys.filter(|it| {
+        let pool = it.pool.as_ref();
+        pool.is_none_or(|name| cluster.pool(name).is_some())
+    });
     let (locking, others): (Vec<_>, Vec<_>) = nobodys.partition(|it| is_privileged(cluster, it));
     for workload in locking {
         let namespace = cluster.namespace_of(workload);

@@ -3,7 +3,7 @@
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::placement::{holding, why_not};
+use crate::placement::{Demand, Reason, holding, verdict, why_not};
 
 /// No pool holds a workload.
 pub(super) static RULE: Rule = Rule {
@@ -90,9 +90,21 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let span = asked.unwrap_or(place);
         let mut draft = report.draft(&RULE.code, span, message);
+        let mut said = Vec::new();
         for pool in pools {
             if let Some((why, _)) = why_not(cluster, workload, pool) {
                 draft = draft.label(pool.name.span, format!("it {why}"));
+            }
+            let demand = Demand::of_workload(cluster, workload, pool);
+            let given = [demand.cpu, demand.memory].into_iter().flatten();
+            for given in given.filter(|it| it.is_given) {
+                let verdict = verdict(&demand, cluster, pool);
+                let is_it = |reason: &Reason| reason.asked == given.span;
+                if verdict.reasons.iter().any(is_it) && !said.contains(&given.span) {
+                    said.push(given.span);
+                    draft =
+                        draft.label(given.span, "a container is given so much that says nothing");
+                }
             }
         }
         let help = match named {

@@ -1,13 +1,12 @@
 //! A workload asks for more than its team may have.
 
-use gpuc_schema::Spanned;
-use gpuc_schema::config::{Quantity, Task, Workload};
+use gpuc_schema::config::{Task, Workload};
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 use crate::model::{GpuAsk, Team};
-use crate::placement::holding;
+use crate::placement::{Demand, What, holding, limits, storage};
 
 /// A workload asks for more than its team may have.
 pub(super) static RULE: Rule = Rule {
@@ -18,8 +17,9 @@ pub(super) static RULE: Rule = Rule {
         summary: "a workload asks for more than its team may have",
         explain: "### What it checks
 
-What all pods of a workload ask for together against what its team may have of its pools, of CPU and
-of memory, and what its container asks for against the team's `limits.max` and `limits.gpusPerContainer`. A
+What all pods of a workload ask for together against what its team may have of its pools, of CPU, of
+memory and of pods, and its volumes against `storage`. A container that says nothing counts with the
+team's `limits.defaultRequest`. And what its container asks for against the team's `limits.max` and `limits.gpusPerContainer`. A
 team whose quota names pools may use no others.
 
 ### Why it matters
@@ -126,6 +126,7 @@ fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, rep
         .emit();
 }
 
+/// Holds what all pods of a workload ask for, and what its volumes hold, against what its team may have.
 fn amounts(
     cluster: &Cluster,
     workload: &Workload,
@@ -133,32 +134,50 @@ fn amounts(
     team: &Team,
     report: &mut Report,
 ) {
-    let name = cluster.namespace_of(workload);
-    let namespace = team.namespaces.iter().position(|own| *own.value == *name);
-    let quota = namespace.and_then(|index| team.quota_of(index));
-    let (Some(quota), Some(pods)) = (quota, task.pods()) else {
+    let pools = cluster.pools_of(workload);
+    let pool = pools.first().copied().or(cluster.pools.first());
+    let (Some(pool), Some(_)) = (pool, task.pods()) else {
         return;
     };
-    let mut compare = |what,
-                       asked: Option<&Spanned<Quantity>>,
-                       limit: Option<&Spanned<Quantity>>| {
-        let (Some(asked), Some(limit)) = (asked, limit) else {
-            return;
+    let demand = Demand::of_workload(cluster, workload, pool);
+    let namespace = cluster.namespace_of(workload);
+    let pods = u64::from(task.most_pods());
+    let limits = limits(cluster, team).into_iter();
+    for limit in limits.filter(|it| it.namespace.is_none_or(|it| it == namespace)) {
+        let (each, all) = match &limit.what {
+            What::Cpu => (
+                demand.cpu,
+                demand.cpu.map(|it| it.value.saturating_mul(pods)),
+            ),
+            What::Memory => (
+                demand.memory,
+                demand.memory.map(|it| it.value.saturating_mul(pods)),
+            ),
+            What::Pods => (None, Some(pods)),
+            What::Storage => (None, Some(storage(task))),
+            What::Device(_) => continue,
         };
-        let (Some(each), Some(most)) = (asked.thousandths(), limit.thousandths()) else {
-            return;
+        let Some(all) = all.filter(|all| *all > limit.has) else {
+            continue;
         };
-        let count = task.most_pods();
-        if each.saturating_mul(u64::from(count)) > most {
-            let name = &workload.name;
-            let message = format!("workload `{name}` asks for more {what} than its team may have");
-            let draft = report.draft(&RULE.code, asked.span, message);
-            let draft = draft.label(limit.span, "what the team may have");
-            draft.help("ask for less, or raise the team's quota").emit();
+        let name = &workload.name;
+        let what = match &limit.what {
+            What::Cpu => "more CPU",
+            What::Memory => "more memory",
+            What::Storage => "more storage",
+            _ => "more pods",
+        };
+        let message = format!("workload `{name}` asks for {what} than its team may have");
+        let written = each.filter(|it| !it.is_given).map(|it| it.span);
+        let draft = report.draft(&RULE.code, written.unwrap_or(name.span), message);
+        let mut draft = draft.here(format!("it asks for {}", limit.what.words(all)));
+        if let Some(given) = each.filter(|it| it.is_given) {
+            draft = draft.label(given.span, "a container is given so much that says nothing");
         }
-    };
-    compare("CPU", pods.cpu, quota.cpu.as_ref());
-    compare("memory", pods.memory, quota.memory.as_ref());
+        let has = format!("the team may have {}", limit.what.words(limit.has));
+        let draft = draft.label(limit.span, has);
+        draft.help("ask for less, or raise the team's quota").emit();
+    }
 }
 
 /// Holds the GPUs of a container against the most that one of the team may have.
@@ -230,6 +249,48 @@ mod tests {
     }
 
     #[test]
+    fn pods_and_volumes_are_counted_too() {
+        for queueing in ["none", "kueue"] {
+            let check = |task: &str, expected: &[&str]| {
+                let yaml = format!(
+                    "
+                    cloud: {{onPrem: {{context: demo}}}}
+                    queueing: {queueing}
+                    nodePools:
+                      - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
+                    teams: [{{name: t, quota: {{pods: 10, storage: 30Gi}}}}]
+                    workloads: [{{name: a, team: t, {task}}}]
+                    "
+                );
+                assert_eq!(messages(&yaml, "GPUC2187"), expected, "{task}");
+            };
+            let pods = "workload `a` asks for more pods than its team may have";
+            check("deployment: {image: 'a:1', replicas: 10}", &[]);
+            check("deployment: {image: 'a:1', replicas: 11}", &[pods]);
+            check("job: {image: 'a:1', parallelism: 11}", &[pods]);
+            let storage = "workload `a` asks for more storage than its team may have";
+            let volume = |size| {
+                format!(
+                    "volumes: [{{name: v, mountPath: /v, from: {{claim: {{sizeGiB: {size}}}}}}}]"
+                )
+            };
+            check(&format!("job: {{image: 'a:1', {}}}", volume(30)), &[]);
+            check(
+                &format!("job: {{image: 'a:1', {}}}", volume(31)),
+                &[storage],
+            );
+            let set = |replicas| {
+                format!(
+                    "statefulSet: {{image: 'a:1', replicas: {replicas}, {}}}",
+                    volume(10)
+                )
+            };
+            check(&set(3), &[]);
+            check(&set(4), &[storage]);
+        }
+    }
+
+    #[test]
     fn a_container_has_what_its_team_lets_one_have() {
         let check = |task: &str, expected: &[&str]| {
             let yaml = format!(
@@ -268,6 +329,10 @@ mod tests {
             "{name: a, job: {image: 'a:1', gpus: 2, parallelism: 2}}",
             &[],
         );
+        let over = "workload `a` asks for more CPU than its team may have";
+        // A container that says nothing is given half a core and 1 GiB: 8 pods are 4 cores and 8 GiB.
+        check(&job("parallelism: 8"), &[]);
+        check(&job("parallelism: 9, memory: 1Mi"), &[over]);
         let limited = |keys: &str| format!("{{name: a, team: l, job: {{image: 'a:1', {keys}}}}}");
         check(&limited("cpu: 2, memory: 4Gi, parallelism: 9"), &[]);
         let over = |what| {

@@ -1,8 +1,7 @@
 //! A workload has a value that Kubernetes does not take.
 
 use gpuc_schema::config::{
-    CronJob, DisruptionBudget, EnvFrom, Job, NamedVolume, Pods, Probes, Quantity, Scaling, Task,
-    ValueFrom, VolumeFrom, Workload,
+    CronJob, EnvFrom, Job, NamedVolume, Pods, Quantity, Task, ValueFrom, VolumeFrom, Workload,
 };
 use gpuc_schema::{Span, Spanned};
 
@@ -86,12 +85,12 @@ const MOST_AT_ONCE: u32 = 100_000;
 /// The fewest bytes that a container can be meant to have: 1 MiB, in thousandths.
 const LEAST_MEMORY: u64 = 1000 * 1024 * 1024;
 
-struct Look<'r> {
-    report: &'r mut Report,
+pub(super) struct Look<'r> {
+    pub(super) report: &'r mut Report,
 }
 
 impl Look<'_> {
-    fn say(&mut self, span: Span, message: String, help: &str) {
+    pub(super) fn say(&mut self, span: Span, message: String, help: &str) {
         let draft = self.report.draft(&RULE.code, span, message);
         draft.help(help).emit();
     }
@@ -257,66 +256,6 @@ impl Look<'_> {
         }
     }
 
-    fn probes(&mut self, probes: &Probes) {
-        let all = [&probes.startup, &probes.readiness, &probes.liveness];
-        for path in all.into_iter().flatten().filter_map(|it| it.path.as_ref()) {
-            if !path.starts_with('/') {
-                let message = format!("`{path}` is no path of HTTP");
-                self.say(path.span, message, "write it with a `/` before it");
-            }
-        }
-    }
-
-    fn scaling(&mut self, scaling: &Spanned<Scaling>, cpu: Option<&Spanned<Quantity>>) {
-        let (min, max) = (&scaling.min, &scaling.max);
-        if min.value > max.value {
-            let message = format!("`min` {min} is more than `max` {max}");
-            let draft = self.report.draft(&RULE.code, min.span, message);
-            draft
-                .label(max.span, "the most")
-                .help("exchange them")
-                .emit();
-        }
-        let by_cpu = scaling.cpu_percent.is_some() || scaling.metric.is_none();
-        if by_cpu && cpu.is_none() {
-            let message = "it scales by CPU, and its pods ask for none".to_owned();
-            let span = scaling.cpu_percent.map_or(scaling.span, |it| it.span);
-            self.say(
-                span,
-                message,
-                "add `cpu` to the deployment, or a `metric` instead",
-            );
-        }
-        if let Some(metric) = &scaling.metric {
-            self.metric(&metric.name);
-            self.amount("anything", "10 or 500m", Some(&metric.average), false);
-        }
-    }
-
-    /// A part of a path of the API: <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>, path
-    /// segment names (from memory).
-    fn metric(&mut self, name: &Spanned<String>) {
-        let fits = |c: char| c.is_ascii_alphanumeric() || "_.-:|".contains(c);
-        if name.trim_start_matches('.').is_empty() || !name.chars().all(fits) {
-            let message = format!("no metric can be called `{name}`");
-            self.say(name.span, message, "write letters, digits and `_`");
-        }
-    }
-
-    fn budget(&mut self, budget: Option<&DisruptionBudget>, fewest: &Spanned<u32>) {
-        let (span, stuck) = match budget {
-            Some(DisruptionBudget::MaxUnavailable(count)) => (count.span, count.value == 0),
-            Some(DisruptionBudget::MinAvailable(count)) => {
-                (count.span, count.value >= fewest.value)
-            }
-            None => return,
-        };
-        if stuck {
-            let message = "no pod may ever be taken away, so no node can be emptied".to_owned();
-            self.say(span, message, "write `maxUnavailable: 1`, or run more pods");
-        }
-    }
-
     fn schedule(&mut self, job: &CronJob) {
         if let Some((message, help)) = schedule_problem(&job.schedule) {
             self.say(job.schedule.span, message, &help);
@@ -328,7 +267,7 @@ impl Look<'_> {
     }
 
     /// What [`Quantity::thousandths`] cannot count is refused.
-    fn amount(
+    pub(super) fn amount(
         &mut self,
         what: &str,
         examples: &str,
@@ -465,32 +404,5 @@ mod tests {
             |zone: &str| format!("cronJob: {{image: 'a:1', schedule: '@daily', timeZone: {zone}}}");
         check(&zone("Europe/Berlin"), &[]);
         check(&zone("Local"), &["no time zone is called `Local`"]);
-    }
-
-    #[test]
-    fn services() {
-        let deployment = |keys: &str| format!("deployment: {{image: 'a:1', {keys}}}");
-        check(&deployment("cpu: 1, autoscaling: {min: 1, max: 2}"), &[]);
-        let none = "it scales by CPU, and its pods ask for none";
-        check(&deployment("autoscaling: {min: 1, max: 2}"), &[none]);
-        let metric = "autoscaling: {min: 2, max: 1, metric: {name: m, average: 1}}";
-        check(&deployment(metric), &["`min` 2 is more than `max` 1"]);
-        let named = "cpu: 1, autoscaling: {min: 1, max: 2, metric: {name: 'a b', average: 1}}";
-        check(&deployment(named), &["no metric can be called `a b`"]);
-        let stuck = "no pod may ever be taken away, so no node can be emptied";
-        check(&deployment("disruptionBudget: {minAvailable: 1}"), &[stuck]);
-        check(
-            &deployment("replicas: 2, disruptionBudget: {minAvailable: 1}"),
-            &[],
-        );
-        check(
-            &deployment("disruptionBudget: {maxUnavailable: 0}"),
-            &[stuck],
-        );
-        let probes = "probes: {readiness: {port: 0, path: a}}";
-        check(
-            &deployment(probes),
-            &["`port` cannot be 0", "`a` is no path of HTTP"],
-        );
     }
 }

@@ -220,15 +220,16 @@ pub(crate) struct DiffArgs {
     /// this folder.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// What to compare with: a revision of git (HEAD, origin/main, v1.2), or a folder that holds the same files, such
-    /// as a checkout.
-    #[arg(long, value_name = "REV|DIR", default_value = "HEAD")]
+    /// What to compare with: a revision of git (HEAD, origin/main, v1.2), where two of them part (origin/main...HEAD),
+    /// or a folder that holds the same files, such as a checkout.
+    #[arg(long, value_name = "REV|A...B|DIR", default_value = "HEAD")]
     pub(crate) base: String,
     /// The folder of the trees.
     #[arg(short, long, value_name = "DIR", default_value = "clusters")]
     pub(crate) out: PathBuf,
-    /// Print the steps that the change takes, in their order, with the commands.
-    #[arg(long, conflicts_with = "format")]
+    /// Print the steps that the change takes, in their order, with the commands: as text or markdown. The JSON has
+    /// them in any case, as each cluster's `rollout`.
+    #[arg(long)]
     pub(crate) plan: bool,
     /// How to print it.
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -181,6 +181,7 @@ impl Base {
             lock,
             lock_text,
             files,
+            made_of: None,
         }))
     }
 
@@ -210,10 +211,17 @@ impl Base {
         }
         let mut seen = BTreeSet::new();
         files.retain(|file| seen.insert(file.clone()));
-        let mut there = Vec::new();
+        let (mut there, mut new) = (Vec::new(), Vec::new());
         for file in files {
             if self.read(Path::new(&file))?.is_some() {
                 there.push(file);
+            } else {
+                new.push(file);
+            }
+        }
+        for old in self.former(run, &new)? {
+            if !there.contains(&old) {
+                there.push(old);
             }
         }
         if let (Self::Folder(base), true) = (self, there.is_empty()) {
@@ -250,6 +258,97 @@ impl Base {
         Ok(Before {
             report,
             compilations: compilations.collect(),
+        })
+    }
+
+    /// What new files were called there: by git's account of renames, or because a file that is no longer here has a
+    /// cluster of the same name.
+    fn former(&self, run: &inputs::Run, new: &[String]) -> Result<Vec<String>> {
+        let Self::Revision(_, revision) = self else {
+            return Ok(Vec::new());
+        };
+        if new.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut former = Vec::new();
+        let mut unknown = Vec::new();
+        let renamed = revision.renamed()?;
+        for file in new {
+            let is_it = |(now, _): &&(PathBuf, PathBuf)| revision.is_same(now, Path::new(file));
+            match renamed.iter().find(is_it) {
+                Some((_, old)) => former.push(inputs::shown(&revision.named(old))?),
+                None => unknown.push(file),
+            }
+        }
+        let names: BTreeSet<&str> = (run.compilations.iter())
+            .filter(|one| {
+                let source = run.sources.get(one.loaded.source);
+                source.is_some_and(|source| unknown.iter().any(|file| *file == source.path()))
+            })
+            .filter_map(|one| Some(one.config.as_ref()?.metadata.name.value.as_str()))
+            .collect();
+        if names.is_empty() {
+            return Ok(former);
+        }
+        for file in revision.all(FILE)? {
+            if file.exists() {
+                continue;
+            }
+            let file = inputs::shown(&file)?;
+            let (mut sources, mut report) = (Sources::default(), Report::default());
+            let documents = load::load_all(self, &[file.as_str()], &mut sources, &mut report);
+            let is_named = |document: &load::Loaded| {
+                let name = document.root.get("metadata").and_then(|it| it.get("name"));
+                name.and_then(gpuc::node::Node::text)
+                    .is_some_and(|name| names.contains(name))
+            };
+            if documents.iter().any(is_named) {
+                former.push(file);
+            }
+        }
+        Ok(former)
+    }
+
+    /// The path of a file of the base, by what messages call it.
+    pub(super) fn path_of<'p>(&self, shown: &'p str) -> Option<&'p str> {
+        match self {
+            Self::Revision(name, _) => shown.strip_prefix(name.as_str())?.strip_prefix(':'),
+            Self::Folder(_) => None,
+        }
+    }
+
+    /// What the tree of the base was made of, where that was an older state of the input than the base has: the newest
+    /// such state of which gpuc makes this digest.
+    pub(super) fn made_of(
+        &self,
+        file: &str,
+        input: &str,
+        choices: &(dyn Fn(&str) -> Choices + Sync),
+    ) -> Option<(String, Compilation)> {
+        /// How far back somebody may have forgotten to build.
+        const MOST: usize = 50;
+        let Self::Revision(_, revision) = self else {
+            return None;
+        };
+        let options = Options {
+            levels: Levels::default(),
+            choices,
+        };
+        let commits = revision.history(Path::new(file), MOST).ok()?;
+        commits.into_iter().find_map(|commit| {
+            let then = Self::Revision(commit.clone(), revision.at(&commit).ok()?);
+            let (mut sources, mut report) = (Sources::default(), Report::default());
+            let documents = load::load_all(&then, &[file], &mut sources, &mut report);
+            let made = documents
+                .into_iter()
+                .map(|document| compile(document, &options));
+            let mut made = made.filter(|one| {
+                one.output
+                    .as_ref()
+                    .is_some_and(|(_, lock)| lock.input == input)
+            });
+            made.next()
+                .map(|one| (commit.get(..10).unwrap_or(&commit).to_owned(), one))
         })
     }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 use gpuc::compile::{Compilation, Options};
 use gpuc::diag::{Diagnostic, Levels, Severity};
 use gpuc::diff::render::{Format, render};
-use gpuc::diff::{Diff, Diffs, Impact, Pair, VERSION, diff};
+use gpuc::diff::{Committed, Diff, Diffs, Impact, Pair, VERSION, diff};
 use gpuc::load::STDIN;
 use gpuc::source::Sources;
 use rayon::prelude::*;
@@ -21,6 +21,13 @@ use super::{Exit, Usage, build, output};
 /// Compiles both sides, and prints what differs.
 pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     let fail_on = args.fail_on.as_deref().map(impact).transpose()?;
+    if args.plan && args.format == DiffFormat::Github {
+        return Err(Usage(
+            "annotations stand at lines, and steps have none\nhelp: `--format markdown` prints the steps for a comment"
+                .to_owned(),
+        )
+        .into());
+    }
     let input = InputArgs {
         paths: paths(args),
         deny: Vec::new(),
@@ -85,6 +92,7 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
             plan: args.plan,
         },
         DiffFormat::Json => Format::Json,
+        DiffFormat::Markdown if args.plan => Format::Plan,
         DiffFormat::Markdown => Format::Markdown,
         DiffFormat::Github => Format::Github,
     };
@@ -171,7 +179,7 @@ impl Compared<'_> {
             Some(one) => build::folder(self.out, one),
             None => self.out.join(name),
         };
-        let committed = self.base.committed(&folder)?;
+        let mut committed = self.base.committed(&folder)?;
         if committed.is_none() && before.is_some() {
             output::say(&format!(
                 "note: the base has no tree of {name} in {}, so what moved by itself is not told, nor are machines that \
@@ -184,6 +192,17 @@ impl Compared<'_> {
             levels: Levels::default(),
             choices: &choices,
         };
+        let is_stale = |tree: &Committed, before: &Compilation| {
+            let output = before.output.as_ref();
+            output.is_some_and(|(_, lock)| lock.input != tree.lock.input)
+        };
+        if let (Some(tree), Some(before)) = (&mut committed, before)
+            && is_stale(tree, before)
+            && let Some(source) = self.sources.get(before.loaded.source)
+            && let Some(file) = self.base.path_of(source.path())
+        {
+            tree.made_of = self.base.made_of(file, &tree.lock.input, &choices);
+        }
         let pair = Pair {
             before,
             after,

@@ -42,23 +42,9 @@ impl Revision {
             );
         };
         let root = without_links(Path::new(&root));
-        // The name comes after an end of options: one that begins with a dash is none.
-        let commit = format!("{name}^{{commit}}");
-        let commit = ask(
-            &root,
-            &[
-                "rev-parse",
-                "--verify",
-                "--quiet",
-                "--end-of-options",
-                &commit,
-            ],
-        )?;
-        let Some(commit) = commit else {
-            bail!(
-                "`{name}` is neither a folder nor a commit that this repository has\n\
-                 help: fetch it first (`git fetch origin main`; in CI, check out with the whole history)"
-            );
+        let commit = match name.split_once("...") {
+            Some((one, other)) => parting(&root, name, one, other)?,
+            None => commit(&root, name)?,
         };
         let batch = Mutex::new(Batch::start(&root)?);
         Ok(Self {
@@ -111,6 +97,82 @@ impl Revision {
             Some(folder.join(below))
         };
         Ok(names.filter_map(path).collect())
+    }
+
+    /// Every file of the repository that is called so, by paths as this process would name them.
+    pub(super) fn all(&self, name: &str) -> Result<Vec<PathBuf>> {
+        let paths = self.list(&self.root.clone())?;
+        let is_called = |path: &PathBuf| {
+            path.file_name()
+                .is_some_and(|last| super::inputs::is_called(&last.to_string_lossy(), name))
+        };
+        let paths = paths.into_iter().filter(is_called);
+        Ok(paths.map(|path| self.named(&path)).collect())
+    }
+
+    /// Files that have another path now, by git's account: from what each is called now to what it was called there.
+    pub(super) fn renamed(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let arguments = [
+            "diff",
+            "--find-renames",
+            "--diff-filter=R",
+            "--name-status",
+            "-z",
+            &self.commit,
+        ];
+        let output = git(&self.root, &arguments)?;
+        if !output.status.success() {
+            return Err(failed("diff", &output));
+        }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let words: Vec<&str> = text.split('\0').collect();
+        // `R<likeness>`, the old path, the new one: <https://git-scm.com/docs/git-diff#_raw_output_format>, read
+        // 2026-11-22.
+        let pairs = words
+            .chunks_exact(3)
+            .map(|it| (self.root.join(it[2]), self.root.join(it[1])));
+        Ok(pairs.collect())
+    }
+
+    /// Every commit in which a file changed, newest first, up to this one: at most so many.
+    pub(super) fn history(&self, path: &Path, most: usize) -> Result<Vec<String>> {
+        let inside = self.inside(path)?;
+        let most = format!("--max-count={most}");
+        let output = git(
+            &self.root,
+            &["log", "--format=%H", &most, &self.commit, "--", &inside],
+        )?;
+        if !output.status.success() {
+            return Err(failed("log", &output));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// The same repository at another commit.
+    pub(super) fn at(&self, commit: &str) -> Result<Self> {
+        Ok(Self {
+            root: self.root.clone(),
+            commit: commit.to_owned(),
+            batch: Mutex::new(Batch::start(&self.root)?),
+        })
+    }
+
+    /// Whether two paths lead to one place.
+    pub(super) fn is_same(&self, one: &Path, other: &Path) -> bool {
+        let inside = |path: &Path| self.inside(path).ok();
+        inside(one).is_some_and(|one| inside(other) == Some(one))
+    }
+
+    /// A path of the repository as this process would name it.
+    pub(super) fn named(&self, inside: &Path) -> PathBuf {
+        let here = std::env::current_dir().map(|here| without_links(&here));
+        let whole =
+            without_links(&self.root).join(inside.strip_prefix(&self.root).unwrap_or(inside));
+        let below = here
+            .ok()
+            .and_then(|here| Some(whole.strip_prefix(here).ok()?.to_owned()));
+        below.unwrap_or(whole)
     }
 
     /// A file by a path as this process would name it; `None` where the revision has none.
@@ -243,6 +305,37 @@ impl Drop for Batch {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The commit that a revision names.
+fn commit(root: &Path, name: &str) -> Result<String> {
+    // The name comes after an end of options: one that begins with a dash is none.
+    let wanted = format!("{name}^{{commit}}");
+    let verify = [
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        &wanted,
+    ];
+    ask(root, &verify)?.ok_or_else(|| {
+        anyhow!(
+            "`{name}` is neither a folder nor a commit that this repository has\n\
+             help: fetch it first (`git fetch origin main`; in CI, check out with the whole history)"
+        )
+    })
+}
+
+/// The commit where two revisions part, as git writes it: `A...B`, where a side that is left out is HEAD.
+fn parting(root: &Path, name: &str, one: &str, other: &str) -> Result<String> {
+    let side = |side: &str| commit(root, if side.is_empty() { "HEAD" } else { side });
+    let (one, other) = (side(one)?, side(other)?);
+    ask(root, &["merge-base", &one, &other])?.ok_or_else(|| {
+        anyhow!(
+            "the two sides of `{name}` have no commit in common\n\
+             help: in CI, check out with the whole history (`fetch-depth: 0`); or name one of them alone"
+        )
+    })
 }
 
 /// The first line that git answers; `None` where it says no.

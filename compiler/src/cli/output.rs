@@ -1,6 +1,7 @@
 //! Data goes to standard output, talk to standard error.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
 
@@ -31,4 +32,42 @@ pub(crate) fn listing(format: FindingsFormat, text: &str) -> Result<()> {
 pub(crate) fn say(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _ = writeln!(stderr, "{text}");
+}
+
+/// A line that tells somebody who waits at a terminal how far something is; nothing elsewhere.
+pub(crate) struct Waiting {
+    what: &'static str,
+    count: AtomicUsize,
+    is_seen: bool,
+}
+
+impl Waiting {
+    /// The line.
+    pub(crate) fn new(what: &'static str) -> Self {
+        Self {
+            what,
+            count: AtomicUsize::new(0),
+            is_seen: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Says that one more is done. What is over before anybody wonders is not told.
+    pub(crate) fn tick(&self) {
+        const SOON: usize = 16;
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.is_seen && count >= SOON {
+            let mut stderr = anstream::stderr().lock();
+            let _ = write!(stderr, "\r{}: {count}", self.what);
+            let _ = stderr.flush();
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if self.is_seen {
+            // Erases the line (ECMA-48, EL).
+            let _ = write!(anstream::stderr().lock(), "\r\x1b[2K");
+        }
+    }
 }

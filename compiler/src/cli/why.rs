@@ -118,13 +118,21 @@ fn answer(
     options: &Options<'_>,
 ) -> Told {
     let early = likely(&why::answer(index, asked, &[]));
-    let (leaves, cut) = why::leaves(index.input(), &early);
+    let leaves = why::leaves(index.input(), &early);
+    let all = leaves.all.len();
+    let waiting = output::Waiting::new("trying values of the input");
+    let tick = || waiting.tick();
+    let (leaves, untried) = why::suspects(compilation, leaves, (index, asked), options, &tick);
     let trials: Vec<Trial> = leaves
         .par_iter()
-        .flat_map_iter(|leaf| why::try_one(compilation, leaf, options))
+        .flat_map_iter(|leaf| {
+            waiting.tick();
+            why::try_one(compilation, leaf, options)
+        })
         .collect();
+    drop(waiting);
     let answer = why::answer(index, asked, &trials);
-    render::tell(&answer, index, &run.sources, (leaves.len(), cut))
+    render::tell(&answer, index, &run.sources, (all - untried, untried))
 }
 
 /// The places of the input that are known to matter.

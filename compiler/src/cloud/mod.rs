@@ -27,7 +27,7 @@ use serde_json::{Map, Value};
 use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
 use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
-use crate::plan::{Object, Provisioning, ResourceKind};
+use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
 use cpu::CpuMachine;
 pub use labels::OwnLabel;
 use labels::{labels_of_others, labels_of_place};
@@ -238,6 +238,16 @@ pub trait Cloud: Sync {
     /// Rules that only this cloud has.
     fn rules(&self) -> &'static [&'static Rule];
 
+    /// What a pool's nodes follow by themselves: where it goes up they are made again, and no script does it.
+    fn followed(&self, _cluster: &Cluster, _pool: &Pool) -> Vec<Followed> {
+        Vec::new()
+    }
+
+    /// What in the cluster makes a pool's nodes, where no script does.
+    fn maker(&self, _cluster: &Cluster, _pool: &Pool) -> Option<&'static Maker> {
+        None
+    }
+
     /// The kinds of resources it makes, with what becomes of a change of each field.
     fn resources(&self) -> &'static [&'static ResourceKind];
 
@@ -342,6 +352,8 @@ pub struct Facts {
     /// Whether a pod that asks for an extended resource tolerates taints of the same key without saying so, because the
     /// cloud runs the admission controller `ExtendedResourceToleration`.
     pub tolerates_resources: bool,
+    /// Whether it places a pool's nodes close together by itself, within one zone.
+    pub places_compactly: bool,
     /// Label prefixes that users may not set, each with the reason.
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Labels that it sets still and has others for, each with that.

@@ -11,7 +11,6 @@ use super::codes;
 use super::cursor::Cursor;
 use super::elsewhere;
 use super::learned::Problem;
-use super::made_up::MadeUp;
 use super::path::Path;
 use super::run::{Finding, Run, short};
 use crate::diag::words;
@@ -108,7 +107,7 @@ impl<'de> MapAccess<'de> for Keys<'de, '_> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Problem> {
         let Some(entry) = self.value.take() else {
-            return seed.deserialize(MadeUp);
+            return seed.deserialize(self.run.made_up);
         };
         let path = self.path.key(&entry.key, entry.key_span);
         seed.deserialize(Cursor {

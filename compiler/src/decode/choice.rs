@@ -7,7 +7,6 @@ use super::access::unknown_key;
 use super::codes;
 use super::cursor::Cursor;
 use super::learned::Problem;
-use super::made_up::MadeUp;
 use super::run::short;
 use crate::diag::words;
 use crate::node::{Entry, Scalar, Value};
@@ -187,7 +186,7 @@ impl<'de> VariantAccess<'de> for Choice<'de, '_> {
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Problem> {
         let Some(entry) = self.entry else {
             self.without_settings();
-            return seed.deserialize(MadeUp);
+            return seed.deserialize(self.of.run.made_up);
         };
         let path = self.of.path.key(&entry.key, entry.key_span);
         seed.deserialize(Cursor {
@@ -204,7 +203,7 @@ impl<'de> VariantAccess<'de> for Choice<'de, '_> {
     ) -> Result<V::Value, Problem> {
         let Some(entry) = self.entry else {
             self.without_settings();
-            return MadeUp.deserialize_tuple(length, visitor);
+            return self.of.run.made_up.deserialize_tuple(length, visitor);
         };
         let path = self.of.path.key(&entry.key, entry.key_span);
         let run = self.of.run;
@@ -224,7 +223,11 @@ impl<'de> VariantAccess<'de> for Choice<'de, '_> {
     ) -> Result<V::Value, Problem> {
         let Some(entry) = self.entry else {
             self.without_settings();
-            return MadeUp.deserialize_struct(self.name, fields, visitor);
+            return self
+                .of
+                .run
+                .made_up
+                .deserialize_struct(self.name, fields, visitor);
         };
         let path = self.of.path.key(&entry.key, entry.key_span);
         let run = self.of.run;

@@ -6,7 +6,6 @@ use serde::de::{Deserializer, Expected, Visitor};
 use super::access::{Items, Keys, SpannedParts};
 use super::cursor::Cursor;
 use super::learned::{Problem, Shape};
-use super::made_up::MadeUp;
 use super::{choice, codes};
 use crate::node::Value;
 use crate::yaml::core_schema::Core;
@@ -18,13 +17,13 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
         let shape = Shape::of(self.node);
         let expecting = (&visitor as &dyn Expected).to_string();
         if self.is_unfit() {
-            return MadeUp.deserialize_any(visitor);
+            return self.run.made_up.deserialize_any(visitor);
         }
         if self.run.learned.refuses(&expecting, shape) {
             self.wrong(&codes::WRONG_TYPE, &expecting, |draft| {
                 self.one_value(draft)
             });
-            return MadeUp.deserialize_any(visitor);
+            return self.run.made_up.deserialize_any(visitor);
         }
         let value = match &self.node.value {
             Value::Sequence(items) => visitor.visit_seq(Items::new(self, items)),
@@ -47,63 +46,63 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.boolean() {
             Some(value) => self.at(visitor.visit_bool(value)),
-            None => MadeUp.deserialize_bool(visitor),
+            None => self.run.made_up.deserialize_bool(visitor),
         }
     }
 
     fn deserialize_i8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.integer(i8::MIN, i8::MAX) {
             Some(value) => self.at(visitor.visit_i8(value)),
-            None => MadeUp.deserialize_i8(visitor),
+            None => self.run.made_up.deserialize_i8(visitor),
         }
     }
 
     fn deserialize_i16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.integer(i16::MIN, i16::MAX) {
             Some(value) => self.at(visitor.visit_i16(value)),
-            None => MadeUp.deserialize_i16(visitor),
+            None => self.run.made_up.deserialize_i16(visitor),
         }
     }
 
     fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.integer(i32::MIN, i32::MAX) {
             Some(value) => self.at(visitor.visit_i32(value)),
-            None => MadeUp.deserialize_i32(visitor),
+            None => self.run.made_up.deserialize_i32(visitor),
         }
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.integer(i64::MIN, i64::MAX) {
             Some(value) => self.at(visitor.visit_i64(value)),
-            None => MadeUp.deserialize_i64(visitor),
+            None => self.run.made_up.deserialize_i64(visitor),
         }
     }
 
     fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.integer(u8::MIN, u8::MAX) {
             Some(value) => self.at(visitor.visit_u8(value)),
-            None => MadeUp.deserialize_u8(visitor),
+            None => self.run.made_up.deserialize_u8(visitor),
         }
     }
 
     fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.integer(u16::MIN, u16::MAX) {
             Some(value) => self.at(visitor.visit_u16(value)),
-            None => MadeUp.deserialize_u16(visitor),
+            None => self.run.made_up.deserialize_u16(visitor),
         }
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.integer(u32::MIN, u32::MAX) {
             Some(value) => self.at(visitor.visit_u32(value)),
-            None => MadeUp.deserialize_u32(visitor),
+            None => self.run.made_up.deserialize_u32(visitor),
         }
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.integer(u64::MIN, u64::MAX) {
             Some(value) => self.at(visitor.visit_u64(value)),
-            None => MadeUp.deserialize_u64(visitor),
+            None => self.run.made_up.deserialize_u64(visitor),
         }
     }
 
@@ -114,7 +113,7 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.float() {
             Some(value) => self.at(visitor.visit_f64(value)),
-            None => MadeUp.deserialize_f64(visitor),
+            None => self.run.made_up.deserialize_f64(visitor),
         }
     }
 
@@ -125,7 +124,7 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.string() {
             Some(text) => self.at(visitor.visit_borrowed_str(text)),
-            None => MadeUp.deserialize_str(visitor),
+            None => self.run.made_up.deserialize_str(visitor),
         }
     }
 
@@ -181,7 +180,7 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.list() {
             Some(items) => self.at(visitor.visit_seq(items)),
-            None => MadeUp.deserialize_seq(visitor),
+            None => self.run.made_up.deserialize_seq(visitor),
         }
     }
 
@@ -192,7 +191,7 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
     ) -> Result<V::Value, Problem> {
         match self.list() {
             Some(items) => self.at(visitor.visit_seq(items)),
-            None => MadeUp.deserialize_tuple(length, visitor),
+            None => self.run.made_up.deserialize_tuple(length, visitor),
         }
     }
 
@@ -208,7 +207,7 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.keys(None) {
             Some(keys) => self.at(visitor.visit_map(keys)),
-            None => MadeUp.deserialize_map(visitor),
+            None => self.run.made_up.deserialize_map(visitor),
         }
     }
 
@@ -222,7 +221,7 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
             Some(keys) => self.at(visitor
                 .visit_map(keys)
                 .map_err(|problem: Problem| problem.needed_by(fields))),
-            None => MadeUp.deserialize_struct(name, fields, visitor),
+            None => self.run.made_up.deserialize_struct(name, fields, visitor),
         }
     }
 
@@ -233,11 +232,11 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
         visitor: V,
     ) -> Result<V::Value, Problem> {
         if self.is_unfit() {
-            return MadeUp.deserialize_enum(name, variants, visitor);
+            return self.run.made_up.deserialize_enum(name, variants, visitor);
         }
         match choice::choose(self, variants) {
             Some(choice) => self.at(visitor.visit_enum(choice)),
-            None => MadeUp.deserialize_enum(name, variants, visitor),
+            None => self.run.made_up.deserialize_enum(name, variants, visitor),
         }
     }
 

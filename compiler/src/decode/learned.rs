@@ -36,6 +36,8 @@ pub(super) enum Shape {
     Bool,
     Natural,
     Negative,
+    /// A whole number that no type counts to.
+    Large,
     Float,
     Text,
     Sequence,
@@ -50,8 +52,11 @@ impl Shape {
             Value::Scalar(scalar) => match scalar.core() {
                 Core::Null => Self::Null,
                 Core::Bool(_) => Self::Bool,
-                Core::Integer(0..) => Self::Natural,
-                Core::Integer(_) => Self::Negative,
+                Core::Integer(value) => match (u64::try_from(value), i64::try_from(value)) {
+                    (Ok(_), _) => Self::Natural,
+                    (_, Ok(_)) => Self::Negative,
+                    _ => Self::Large,
+                },
                 Core::Float(_) => Self::Float,
                 Core::Text(_) => Self::Text,
             },

@@ -11,11 +11,35 @@ use super::learned::Problem;
 use crate::source::Span;
 use gpuc_schema::spanned::SPANNED;
 
-/// Makes up a value of whatever type is asked for: 1, `1`, nothing, an empty list, the first choice.
-#[derive(Clone, Copy)]
-pub(super) struct MadeUp;
+/// What takes the place of what cannot be read. There are several, so that what is found with one and not with another
+/// is known to speak of what was made up. Nothing and the empty list are the same in all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Guess<'t> {
+    /// 1, `1`, no, the first choice.
+    #[default]
+    Little,
+    /// As much as anybody may mean, yes, the last choice.
+    Much,
+    /// This text; else a little.
+    Text(&'t str),
+    /// The choice of this number; else a little.
+    Choice(usize),
+}
 
-impl IntoDeserializer<'_, Problem> for MadeUp {
+/// Makes up a value of whatever type is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MadeUp<'t>(pub(super) Guess<'t>);
+
+impl MadeUp<'_> {
+    fn of<T>(self, little: T, much: T) -> T {
+        match self.0 {
+            Guess::Much => much,
+            _ => little,
+        }
+    }
+}
+
+impl IntoDeserializer<'_, Problem> for MadeUp<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -23,55 +47,58 @@ impl IntoDeserializer<'_, Problem> for MadeUp {
     }
 }
 
-impl<'de> Deserializer<'de> for MadeUp {
+impl<'de> Deserializer<'de> for MadeUp<'_> {
     type Error = Problem;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_borrowed_str("1")
+        match self.0 {
+            Guess::Text(text) => visitor.visit_str(text),
+            _ => visitor.visit_borrowed_str(self.of("1", "1000000")),
+        }
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_bool(false)
+        visitor.visit_bool(self.of(false, true))
     }
 
     fn deserialize_i8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 100))
     }
 
     fn deserialize_i16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 30_000))
     }
 
     fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 1_000_000))
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 1_000_000))
     }
 
     fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 200))
     }
 
     fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 60_000))
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 1_000_000))
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(1)
+        visitor.visit_u64(self.of(1, 1_000_000))
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_f64(1.0)
+        visitor.visit_f64(self.of(1.0, 1e6))
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_f64(1.0)
+        visitor.visit_f64(self.of(1.0, 1e6))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
@@ -102,7 +129,7 @@ impl<'de> Deserializer<'de> for MadeUp {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Repeated(0))
+        visitor.visit_seq(Repeated(0, self))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -110,7 +137,7 @@ impl<'de> Deserializer<'de> for MadeUp {
         length: usize,
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Repeated(length))
+        visitor.visit_seq(Repeated(length, self))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -119,7 +146,7 @@ impl<'de> Deserializer<'de> for MadeUp {
         length: usize,
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Repeated(length))
+        visitor.visit_seq(Repeated(length, self))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
@@ -142,7 +169,11 @@ impl<'de> Deserializer<'de> for MadeUp {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_enum(First(variants.first().copied().unwrap_or_default()))
+        let choice = match self.0 {
+            Guess::Choice(number) => variants.get(number % variants.len().max(1)),
+            _ => self.of(variants.first(), variants.last()),
+        };
+        visitor.visit_enum(Chosen(choice.copied().unwrap_or_default(), self))
     }
 
     forward_to_deserialize_any! {
@@ -151,9 +182,9 @@ impl<'de> Deserializer<'de> for MadeUp {
 }
 
 /// So many made-up values.
-struct Repeated(usize);
+struct Repeated<'t>(usize, MadeUp<'t>);
 
-impl<'de> SeqAccess<'de> for Repeated {
+impl<'de> SeqAccess<'de> for Repeated<'_> {
     type Error = Problem;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
@@ -164,24 +195,27 @@ impl<'de> SeqAccess<'de> for Repeated {
             return Ok(None);
         };
         self.0 = left;
-        seed.deserialize(MadeUp).map(Some)
+        seed.deserialize(self.1).map(Some)
     }
 }
 
-/// The first choice.
-struct First(&'static str);
+/// A choice.
+struct Chosen<'t>(&'static str, MadeUp<'t>);
 
-impl<'de> EnumAccess<'de> for First {
+impl<'de, 't> EnumAccess<'de> for Chosen<'t> {
     type Error = Problem;
-    type Variant = MadeUp;
+    type Variant = MadeUp<'t>;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, MadeUp), Problem> {
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, MadeUp<'t>), Problem> {
         let name = seed.deserialize(StrDeserializer::<Problem>::new(self.0))?;
-        Ok((name, MadeUp))
+        Ok((name, self.1))
     }
 }
 
-impl<'de> VariantAccess<'de> for MadeUp {
+impl<'de> VariantAccess<'de> for MadeUp<'_> {
     type Error = Problem;
 
     fn unit_variant(self) -> Result<(), Problem> {
@@ -197,7 +231,7 @@ impl<'de> VariantAccess<'de> for MadeUp {
         length: usize,
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Repeated(length))
+        visitor.visit_seq(Repeated(length, self))
     }
 
     fn struct_variant<V: Visitor<'de>>(

@@ -25,6 +25,8 @@ use crate::diag::Report;
 use crate::node::Node;
 use cursor::Cursor;
 use learned::Learned;
+pub use made_up::Guess;
+use made_up::MadeUp;
 use path::Path;
 use run::Run;
 
@@ -41,13 +43,26 @@ pub fn cluster(root: &Node, report: &mut Report) -> Option<GpuCluster> {
     decode(root, report)
 }
 
+/// The cluster that [`cluster`] makes of a document, with other values where some have to be made up.
+pub fn other_cluster(root: &Node, guess: Guess<'_>, report: &mut Report) -> Option<GpuCluster> {
+    decode_with(root, guess, report)
+}
+
 /// A value of a type from a tree. What does not fit is reported and made up, and its place poisoned.
 ///
 /// `None` when there are more problems than are worth reading, or a value refuses what is made up for it.
 pub fn decode<T: DeserializeOwned>(root: &Node, report: &mut Report) -> Option<T> {
+    decode_with(root, Guess::Little, report)
+}
+
+fn decode_with<T: DeserializeOwned>(
+    root: &Node,
+    guess: Guess<'_>,
+    report: &mut Report,
+) -> Option<T> {
     let mut learned = Learned::default();
     loop {
-        let run = Run::new(&learned);
+        let run = Run::new(&learned, MadeUp(guess));
         let decoded = T::deserialize(Cursor {
             node: root,
             path: &Path::ROOT,

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::MOST_PROBLEMS;
 use super::codes;
 use super::learned::Learned;
+use super::made_up::MadeUp;
 use crate::diag::{Code, Draft, Report};
 use crate::node::Node;
 use crate::source::Span;
@@ -13,6 +14,8 @@ use crate::source::Span;
 /// One pass.
 pub(super) struct Run<'l> {
     pub(super) learned: &'l Learned,
+    /// What takes the place of what does not fit.
+    pub(super) made_up: MadeUp<'l>,
     noted: RefCell<Noted>,
 }
 
@@ -38,9 +41,10 @@ pub(super) struct Finding {
 }
 
 impl<'l> Run<'l> {
-    pub(super) fn new(learned: &'l Learned) -> Self {
+    pub(super) fn new(learned: &'l Learned, made_up: MadeUp<'l>) -> Self {
         Self {
             learned,
+            made_up,
             noted: RefCell::default(),
         }
     }

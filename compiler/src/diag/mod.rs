@@ -31,6 +31,15 @@ pub struct Diagnostic {
     pub fix: Option<Fix>,
 }
 
+impl Diagnostic {
+    /// Whether another finding says the same of the same places.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.code.id == other.code.id
+            && (&self.message, &self.primary, &self.labels)
+                == (&other.message, &other.primary, &other.labels)
+    }
+}
+
 /// A place and what matters there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {

@@ -61,7 +61,11 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
     let setting = Setting {
         before: &before,
         after: &after,
-        prunes: pair.after.or(pair.before).is_some_and(prunes),
+        prunes: match (pair.before, pair.after) {
+            // What one tool brought, no other one removes.
+            (Some(_), Some(_)) => !before.tool.is_empty() && before.tool == after.tool,
+            _ => !before.tool.is_empty() || !after.tool.is_empty(),
+        },
         is_stale: false,
     };
     let found = deltas::deltas(&before, &after);

@@ -14,6 +14,7 @@ use crate::node::Node;
 use crate::plan::{
     Credentials, Delivery, FieldKind, Identity, Plan, PoolSummary, Resource, Summary,
 };
+use crate::plan::{Followed, Maker};
 use crate::source::Span;
 
 /// What a part is, by which it is found again on the other side.
@@ -51,6 +52,10 @@ pub(super) struct Part {
     pub leaves: BTreeMap<String, Leaf>,
     /// The rows of the cloud's tables that say what becomes of a change, for fields that have one.
     pub fields: BTreeMap<String, &'static FieldKind>,
+    /// What a pool's nodes follow by themselves, by the names of fields.
+    pub followed: BTreeMap<String, Followed>,
+    /// What in the cluster makes a pool's nodes, where no script does.
+    pub maker: Option<&'static Maker>,
     /// The files that say it.
     pub files: BTreeSet<String>,
     /// The chart, for a release.
@@ -70,6 +75,12 @@ pub(super) struct Parts {
     pub(super) all: BTreeMap<Key, Part>,
     /// The pools in words and numbers.
     pub summary: Summary,
+    /// What scripts ask for that another cluster need not answer otherwise: what must be so before they do anything.
+    pub conditions: BTreeSet<String>,
+    /// Whether the pools are hosts of the user's, which nobody bills.
+    pub own_hosts: bool,
+    /// The context of the user's kubeconfig, where the file names one.
+    pub context: Option<String>,
     /// What brings the tree: `Flux`; empty for a script.
     pub tool: &'static str,
     /// How many cards of each model there are, at the fewest and at the most nodes.
@@ -128,6 +139,11 @@ impl Parts {
         let mut parts = Self {
             summary: plan.summary.clone(),
             gpus: gpus(cluster),
+            own_hosts: !cluster.cloud.facts().makes_machines,
+            context: match &plan.provisioning.credentials {
+                Credentials::Context(context) => Some(context.clone()),
+                Credentials::Fetch(_) => None,
+            },
             tool: match &plan.delivery {
                 Delivery::Script => "",
                 Delivery::Gitops { tool, .. } => tool,
@@ -172,6 +188,8 @@ impl Parts {
     /// What must hold before a script does anything, and where the cluster is.
     fn place(&mut self, plan: &Plan) {
         let checks = plan.provisioning.identity.iter();
+        let conditions = checks.clone().filter(|check| !check.is_place);
+        self.conditions = conditions.map(|check| check.what.to_owned()).collect();
         let checks = checks.map(|check| (check.what.to_owned(), json!(check.want)));
         let place = ("place".to_owned(), json!(plan.summary.place));
         let credentials = match &plan.provisioning.credentials {
@@ -194,9 +212,16 @@ impl Parts {
                 .entry(Key::Pool(pool.name.value.clone()))
                 .or_default();
             part.pools.insert(pool.name.value.clone());
+            part.maker = cluster.cloud.maker(cluster, pool);
             for (fact, value) in facts(pool, summary) {
                 let inputs: Vec<Span> = [pool.name.span].to_vec();
                 part.leaves.insert(fact.to_owned(), Leaf { value, inputs });
+            }
+            for followed in cluster.cloud.followed(cluster, pool) {
+                let (value, inputs) = (json!(followed.value), followed.inputs.clone());
+                let name = followed.name.to_owned();
+                part.leaves.insert(name.clone(), Leaf { value, inputs });
+                part.followed.insert(name, followed);
             }
             for offer in &summary.resources {
                 let path = format!("{OFFERS}{}", offer.name);

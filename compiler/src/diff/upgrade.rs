@@ -21,7 +21,6 @@ use crate::source::Sources;
 use crate::yaml;
 
 /// A tree as it was committed.
-#[derive(Clone, Debug)]
 pub struct Committed {
     /// Its lock.
     pub lock: Lock,
@@ -29,6 +28,8 @@ pub struct Committed {
     pub lock_text: String,
     /// Its files, as far as they are known, by path.
     pub files: BTreeMap<String, String>,
+    /// The commit and the state of the input that it was made of, where that is known and not the base's.
+    pub made_of: Option<(String, Compilation)>,
 }
 
 /// What an upgrade changes, and what moved.
@@ -70,15 +71,28 @@ pub(super) fn upgrade(committed: &Committed, before: &Compilation, first: usize)
     is.summary = plan.summary.clone();
     let mut was = was;
     was.summary = plan.summary.clone();
+    // What was never built is told field by field where the input that was built is known.
+    let made_of = committed.made_of.as_ref();
+    let built = made_of.and_then(|(_, built)| Some((Parts::of(built)?, Parts::of(before)?)));
+    let is_stale = committed.lock.input != lock.input && built.is_none();
+    if let Some((mut old, new)) = built {
+        old.files(&actual);
+        let gone = |key: &Key| matches!(key, Key::File(path) if !actual.files.contains_key(path) && path != LOCK_FILE);
+        old.all.retain(|key, _| !gone(key));
+        (was, is) = (old, new);
+    }
     let setting = Setting {
         before: &was,
         after: &is,
         prunes: super::prunes(before),
-        is_stale: committed.lock.input != lock.input,
+        is_stale,
     };
     let found = deltas(&was, &is);
     let causes = vec![Vec::new(); found.len()];
-    let because = moved(&committed.lock, &actual, lock);
+    let mut because = moved(&committed.lock, &actual, lock);
+    because.extend(made_of.map(|(commit, _)| {
+        format!("the committed tree was built from the input as it was in {commit}, and not since")
+    }));
     Upgrade {
         changes: lines(&setting, &found, &causes, &[], first),
         because,

@@ -401,6 +401,8 @@ mod tests {
                 secret: None,
                 chart_secret: None,
                 elsewhere,
+                renders: false,
+                leaving: &[],
             },
         }
     }

@@ -2,9 +2,9 @@
 
 use gpuc_schema::Spanned;
 
-use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL, QUEUE_LABEL, Team};
+use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL, QUEUE_LABEL};
 use crate::node::Node;
-use crate::placement::{Answer, Demand, Image, Reason, Request, Verdict, Why, places};
+use crate::placement::{Answer, Defaults, Demand, Image, Reason, Request, Verdict, Why, places};
 use crate::source::Span;
 
 use super::claims::{self, Given};
@@ -83,7 +83,7 @@ pub(super) fn held<'s>(
     if !is_understood(cluster, pod) {
         return None;
     }
-    let mut demand = demand(pod);
+    let mut demand = demand(cluster, pod);
     claims::read(cluster, given, pod, &mut demand);
     let mut verdicts = places(&demand, cluster);
     for verdict in &mut verdicts {
@@ -108,9 +108,11 @@ fn is_understood(cluster: &Cluster, pod: &Pod<'_>) -> bool {
 }
 
 /// What a pod asks for. Of one that a runtime completes only its devices are known.
-fn demand(pod: &Pod<'_>) -> Demand {
+fn demand(cluster: &Cluster, pod: &Pod<'_>) -> Demand {
     if pod.spec.get("containers").is_some() {
-        return Demand::of_pod(pod.spec);
+        let namespace = pod.object.namespace.as_deref();
+        let given = namespace.map(|namespace| Defaults::of(cluster, namespace));
+        return Demand::of_pod(pod.spec, &given.unwrap_or_default());
     }
     let resources = extended(pod);
     let Some(around) = pod.around else {
@@ -119,7 +121,8 @@ fn demand(pod: &Pod<'_>) -> Demand {
             ..Demand::default()
         };
     };
-    let (own, around) = (Demand::of_pod(pod.spec), Demand::of_pod(around));
+    let of_pod = |spec| Demand::of_pod(spec, &Defaults::default());
+    let (own, around) = (of_pod(pod.spec), of_pod(around));
     let images = pod.containers.iter().filter_map(Container::image);
     let image = |node: &Node| Some(Spanned::new(node.text()?.to_owned(), node.span()));
     Demand {
@@ -180,7 +183,7 @@ fn chooses_a_pool(demand: &Demand) -> bool {
 pub(super) fn is_queued(cluster: &Cluster, pod: &Pod<'_>) -> bool {
     let names_one = queue_named(pod.object).is_some();
     let namespace = pod.object.namespace.as_deref();
-    let is_a_teams = namespace.is_some_and(|it| team_of(cluster, it).is_some());
+    let is_a_teams = namespace.is_some_and(|it| cluster.team_of(it).is_some());
     cluster.has_queues() && (names_one || is_a_teams)
 }
 
@@ -188,16 +191,6 @@ pub(super) fn is_queued(cluster: &Cluster, pod: &Pod<'_>) -> bool {
 pub(super) fn queue_named(object: &Object) -> Option<&Node> {
     let metadata = object.root.get("metadata")?;
     metadata.get("labels")?.get(QUEUE_LABEL)
-}
-
-/// The team of a namespace, and which of its namespaces that is.
-pub(super) fn team_of<'c>(cluster: &'c Cluster, namespace: &str) -> Option<(&'c Team, usize)> {
-    let mut teams = cluster.teams.iter();
-    teams.find_map(|team| {
-        let mut namespaces = team.namespaces.iter();
-        let index = namespaces.position(|own| own.value == namespace)?;
-        Some((team, index))
-    })
 }
 
 /// Whether a reason is about which nodes the pod may run on.

@@ -14,7 +14,7 @@ use crate::source::Span;
 
 use super::Scene;
 use super::claims::{CLAIM, may_meet, of_pod};
-use super::place::{held, team_of};
+use super::place::held;
 use super::pod::Pod;
 use super::read::Object;
 
@@ -38,7 +38,8 @@ const SCALERS: &[&str] = &["HorizontalPodAutoscaler", "ScaledObject"];
 pub(super) struct Count {
     /// How many.
     pub(super) pods: u64,
-    span: Option<Span>,
+    /// Where it is written.
+    pub(super) span: Option<Span>,
 }
 
 /// Pods of a controller: their place among all, and how many there are.
@@ -236,11 +237,12 @@ fn on_nodes<'s>(scene: &Scene<'s>, pod: &Pod<'s>) -> Vec<Load<'s>> {
 /// What a pod keeps busy, so many times; nowhere yet.
 pub(super) fn plain<'s>(scene: &Scene<'s>, pod: &Pod<'s>, pods: u64, demand: Demand) -> Load<'s> {
     let namespace = pod.object.namespace.as_deref();
-    let team = namespace.and_then(|it| team_of(scene.cluster, it));
+    let team = namespace.and_then(|it| scene.cluster.team_of(it));
     // Pods that name one claim share what it has.
     let is_shared = of_pod(pod).iter().any(|claim| claim.kind() == CLAIM);
     let claims = if is_shared { Vec::new() } else { demand.claims };
     Load {
+        workload: None,
         title: pod.title(),
         namespace,
         team: team.map(|(team, _)| team.name.as_str()),
@@ -252,6 +254,7 @@ pub(super) fn plain<'s>(scene: &Scene<'s>, pod: &Pod<'s>, pods: u64, demand: Dem
             demand: Demand { claims, ..demand },
         }],
         pools: Vec::new(),
+        storage: 0,
     }
 }
 

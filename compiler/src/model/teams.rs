@@ -124,6 +124,16 @@ impl Team {
 }
 
 impl Cluster {
+    /// The team of a namespace, and which of its namespaces that is.
+    pub fn team_of(&self, namespace: &str) -> Option<(&Team, usize)> {
+        let mut teams = self.teams.iter();
+        teams.find_map(|team| {
+            let mut namespaces = team.namespaces.iter();
+            let index = namespaces.position(|own| own.value == namespace)?;
+            Some((team, index))
+        })
+    }
+
     /// What containers of a team may ask for by name: what it was promised of pools, or everything that pools offer
     /// where nobody promised it anything. What pods claim is asked for by no container.
     pub fn resources_of<'c>(&'c self, team: &'c Team) -> BTreeSet<&'c str> {

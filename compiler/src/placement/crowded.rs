@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::load::{Defaults, Load, What};
+use super::load::{Load, What};
 use super::{devices, sums};
 use crate::model::{Cluster, Pool};
 
@@ -48,11 +48,7 @@ fn of_kind<'c>(cluster: &'c Cluster, loads: &[Load<'c>], what: &What) -> Vec<Cro
     let things = loads.iter().map(|load| {
         let pools: BTreeSet<_> = load.pools.iter().map(|pool| pool.index).collect();
         let counts = !(is_device && load.shares_a_claim());
-        let asks = if counts {
-            load.asks(what, &Defaults::default())
-        } else {
-            0
-        };
+        let asks = if counts { load.asks(what) } else { 0 };
         (pools, asks)
     });
     let things: Vec<_> = things.collect();
@@ -104,6 +100,6 @@ fn on_a_node(cluster: &Cluster, pool: &Pool, what: &What) -> Option<u64> {
         What::Device(name) => devices::on_a_node(cluster, pool, name),
         What::Cpu => cluster.room(pool).0.map(|room| room.left),
         What::Memory => cluster.room(pool).1.map(|room| room.left),
-        What::Pods => None,
+        What::Pods | What::Storage => None,
     }
 }

@@ -1,5 +1,6 @@
 //! What one pod asks of a node.
 
+use gpuc_schema::config::Quantity;
 use gpuc_schema::{Span, Spanned};
 
 use super::affinity::{Requirement, Term};
@@ -73,6 +74,8 @@ pub struct Amount {
     pub value: u64,
     /// Where it stands; the first of several.
     pub span: Span,
+    /// Whether nobody asks for it by name: a `LimitRange` gives it to what says nothing.
+    pub is_given: bool,
 }
 
 /// A toleration of a pod.
@@ -104,6 +107,31 @@ impl Image {
     pub fn new(name: Spanned<String>) -> Self {
         let cuda = super::image::cuda_of(&name);
         Self { name, cuda }
+    }
+}
+
+impl Amount {
+    /// What was written, counted in so many thousandths.
+    pub(super) fn of(
+        written: Option<&Spanned<Quantity>>,
+        unit: u64,
+        is_given: bool,
+    ) -> Option<Self> {
+        let written = written?;
+        Some(Self {
+            value: written.thousandths()?.div_ceil(unit),
+            span: written.span,
+            is_given,
+        })
+    }
+
+    /// Both together.
+    pub(super) fn plus(self, other: Self) -> Self {
+        let asked = if self.is_given { other } else { self };
+        Self {
+            value: self.value.saturating_add(other.value),
+            ..asked
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_schema::config::{Task, Workload};
+use gpuc_schema::config::{Task, VolumeFrom, Workload};
 use gpuc_schema::{Span, Spanned};
 
 use super::reason::{cores, gib};
@@ -13,6 +13,8 @@ use crate::model::{Cluster, Pool, Sharing};
 /// A workload as it runs, with the pools that hold it.
 #[derive(Clone, Debug)]
 pub struct Load<'c> {
+    /// The workload of the file; none for what a manifest makes.
+    pub workload: Option<&'c Spanned<Workload>>,
     /// What it is called in messages: ``workload `chat` ``.
     pub title: String,
     /// The namespace of its pods, where somebody says it.
@@ -29,6 +31,8 @@ pub struct Load<'c> {
     pub groups: Vec<Group>,
     /// The pools that hold them.
     pub pools: Vec<&'c Pool>,
+    /// How many bytes the volumes hold that are claimed for it.
+    pub storage: u64,
 }
 
 /// Pods of a workload that are alike.
@@ -52,9 +56,10 @@ impl<'c> Load<'c> {
         let first = pools.first()?;
         let group = Group {
             pods: u64::from(least_pods(task)),
-            demand: Demand::of_workload(workload, first),
+            demand: Demand::of_workload(cluster, workload, first),
         };
         Some(Self {
+            workload: Some(workload),
             title: format!("workload `{}`", workload.name),
             namespace: Some(cluster.namespace_of(workload)),
             team: workload.team.as_ref().map(|team| team.as_str()),
@@ -63,13 +68,17 @@ impl<'c> Load<'c> {
             lasts: lasts(task),
             groups: vec![group],
             pools,
+            storage: storage(task),
         })
     }
 
     /// How much of something all of its pods ask for.
-    pub fn asks(&self, what: &What, defaults: &Defaults) -> u64 {
+    pub fn asks(&self, what: &What) -> u64 {
+        if *what == What::Storage {
+            return self.storage;
+        }
         let all = self.groups.iter().map(|group| {
-            let each = group.each(what, defaults);
+            let each = group.each(what);
             each.saturating_mul(group.pods)
         });
         all.fold(0, u64::saturating_add)
@@ -77,10 +86,19 @@ impl<'c> Load<'c> {
 
     /// How many pods ask for how much of something each.
     pub fn by_pods(&self, what: &What) -> Vec<(u64, u64)> {
-        let defaults = Defaults::default();
         let groups = self.groups.iter();
-        let each = groups.map(|group| (group.pods, group.each(what, &defaults)));
+        let each = groups.map(|group| (group.pods, group.each(what)));
         each.collect()
+    }
+
+    /// Whether its pods do not say how much of it they need, and are given some.
+    pub fn is_given(&self, what: &What) -> bool {
+        let mut demands = self.groups.iter().map(|group| &group.demand);
+        demands.any(|demand| match what {
+            What::Cpu => demand.cpu.is_some_and(|it| it.is_given),
+            What::Memory => demand.memory.is_some_and(|it| it.is_given),
+            What::Device(_) | What::Pods | What::Storage => false,
+        })
     }
 
     /// The devices that its pods ask for.
@@ -115,15 +133,8 @@ pub enum What {
     Memory,
     /// Pods.
     Pods,
-}
-
-/// What is kept for a pod that does not say what it asks for: thousandths of a core, and bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Defaults {
-    /// CPU.
-    pub cpu: u64,
-    /// Main memory.
-    pub memory: u64,
+    /// Bytes of claimed volumes.
+    Storage,
 }
 
 impl What {
@@ -134,13 +145,14 @@ impl What {
             Self::Cpu => format!("{} cores", cores(amount)),
             Self::Memory => format!("{} of memory", gib(amount)),
             Self::Pods => counted(amount, "pod"),
+            Self::Storage => format!("{} of storage", gib(amount)),
         }
     }
 }
 
 impl Group {
     /// How much of something each of its pods asks for.
-    fn each(&self, what: &What, defaults: &Defaults) -> u64 {
+    fn each(&self, what: &What) -> u64 {
         let demand = &self.demand;
         match what {
             What::Device(name) => {
@@ -153,11 +165,28 @@ impl Group {
                     .chain(claims.map(|it| it.count))
                     .fold(0, u64::saturating_add)
             }
-            What::Cpu => demand.cpu.map_or(defaults.cpu, |it| it.value),
-            What::Memory => demand.memory.map_or(defaults.memory, |it| it.value),
+            What::Cpu => demand.cpu.map_or(0, |it| it.value),
+            What::Memory => demand.memory.map_or(0, |it| it.value),
             What::Pods => 1,
+            // Volumes are the workload's.
+            What::Storage => 0,
         }
     }
+}
+
+/// How many bytes the claims of a task ask for, those of every pod of a `StatefulSet`.
+pub fn storage(task: Task<'_>) -> u64 {
+    let volumes = task.pods().map_or(&[][..], |pods| pods.volumes);
+    let sizes = volumes.iter().map(|volume| match &volume.from.value {
+        VolumeFrom::Claim(claim) => u64::from(claim.size_gib.value) << 30,
+        _ => 0,
+    });
+    let copies = match task {
+        Task::StatefulSet(it) => it.replicas.value,
+        _ => 1,
+    };
+    let all = sizes.fold(0, u64::saturating_add);
+    all.saturating_mul(u64::from(copies))
 }
 
 /// Whether a task runs until somebody takes it away.

@@ -8,6 +8,7 @@
 
 mod affinity;
 mod crowded;
+mod defaults;
 mod demand;
 mod devices;
 mod explain;
@@ -27,13 +28,15 @@ mod workloads;
 
 pub use affinity::{Operator, Requirement, Term};
 pub use crowded::{Crowded, crowded};
+pub use defaults::Defaults;
 pub use demand::{Amount, Claim, Demand, Image, Request, Tolerated};
 pub use explain::{best, explain, line};
 pub use image::{Cuda, Gone, cuda_of, gone};
-pub use load::{Defaults, Group, Load, What, lasts};
+pub use load::{Group, Load, What, lasts, storage};
+pub use pod::thousandths_of;
 pub(crate) use quantity::thousandths;
 pub use reason::{Reason, Why, gib};
-pub use spent::{Spent, spent};
+pub use spent::{Limit, Spent, limits, spent};
 pub use taints::tolerates;
 pub use verdict::{Answer, Verdict, places, verdict};
 pub use workloads::{holding, why_not};

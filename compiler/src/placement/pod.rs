@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use gpuc_schema::{Span, Spanned};
 
 use super::affinity::{Operator, Requirement, Term};
+use super::defaults::Defaults;
 use super::demand::{Amount, Demand, Image, Request, Tolerated};
-use super::quantity::thousandths;
 use crate::node::{Entry, Node, Scalar, Value};
 
 /// How much of each resource, in thousandths, with the place of its name and of its amount.
@@ -17,20 +17,43 @@ struct Asked {
     amount: u64,
     name: Span,
     span: Span,
+    is_given: bool,
+}
+
+impl Asked {
+    /// Counted in so many thousandths.
+    fn amount(&self, unit: u64) -> Amount {
+        Amount {
+            value: self.amount.div_ceil(unit),
+            span: self.span,
+            is_given: self.is_given,
+        }
+    }
+
+    /// What a container is given.
+    fn given(amount: Amount, unit: u64) -> Self {
+        Self {
+            amount: amount.value.saturating_mul(unit),
+            name: amount.span,
+            span: amount.span,
+            is_given: true,
+        }
+    }
 }
 
 impl Demand {
-    /// What a `PodSpec` asks for, however much of it can be read: what has the wrong shape asks for nothing.
+    /// What a `PodSpec` asks for where containers are given so much that say nothing, however much of it can be read:
+    /// what has the wrong shape asks for nothing.
     ///
     /// The amounts are what the scheduler counts: containers and sidecars together, or the largest init container with
     /// the sidecars started before it, and the overhead. Source: kubernetes
     /// `staging/src/k8s.io/component-helpers/resource/helpers.go` (`PodRequests`).
     ///
     /// What a claim asks for stands in other objects; their names are in [`Demand::unread_claims`].
-    pub fn of_pod(spec: &Node) -> Self {
+    pub fn of_pod(spec: &Node, given: &Defaults) -> Self {
         let containers = list(spec, "containers");
         let inits = list(spec, "initContainers");
-        let (amounts, largest) = amounts(spec, containers, inits);
+        let (amounts, largest) = amounts(spec, containers, inits, given);
         let of = |name: &str| amounts.get(name);
         let resources = amounts.iter().filter(|(name, _)| is_extended(name));
         let resources = resources.map(|(name, asked)| Request {
@@ -50,14 +73,8 @@ impl Demand {
         Self {
             resources: resources.collect(),
             unread_claims: claims(spec),
-            cpu: of("cpu").map(|asked| Amount {
-                value: asked.amount,
-                span: asked.span,
-            }),
-            memory: of("memory").map(|asked| Amount {
-                value: asked.amount.div_ceil(1000),
-                span: asked.span,
-            }),
+            cpu: of("cpu").map(|asked| asked.amount(1)),
+            memory: of("memory").map(|asked| asked.amount(1000)),
             selector: selector(spec),
             affinity: affinity(spec),
             tolerations: list(spec, "tolerations").iter().map(tolerated).collect(),
@@ -86,18 +103,33 @@ fn is_extended(name: &str) -> bool {
 }
 
 /// What the scheduler counts for the pod, and the most that one container asks for.
-fn amounts(spec: &Node, containers: &[Node], inits: &[Node]) -> (Amounts, Amounts) {
+fn amounts(
+    spec: &Node,
+    containers: &[Node],
+    inits: &[Node],
+    given: &Defaults,
+) -> (Amounts, Amounts) {
     let mut largest = Amounts::new();
     let mut total = Amounts::new();
+    let of_container = |container: &Node| {
+        let mut asked = of_resources(container.get("resources"));
+        for (name, given, unit) in [("cpu", given.cpu, 1), ("memory", given.memory, 1000)] {
+            if let Some(given) = given {
+                let asked = asked.entry(name.to_owned());
+                asked.or_insert(Asked::given(given, unit));
+            }
+        }
+        asked
+    };
     for container in containers {
-        let asked = of_resources(container.get("resources"));
+        let asked = of_container(container);
         most(&mut largest, &asked);
         add(&mut total, &asked);
     }
     let mut sidecars = Amounts::new();
     let mut starting = Amounts::new();
     for container in inits {
-        let mut asked = of_resources(container.get("resources"));
+        let mut asked = of_container(container);
         most(&mut largest, &asked);
         let restarts = container.get("restartPolicy").and_then(Node::text);
         if restarts == Some("Always") {
@@ -130,15 +162,21 @@ fn of_resources(resources: Option<&Node>) -> Amounts {
 
 fn of_list(list: &Node) -> Amounts {
     let asked = |entry: &Entry| {
-        let amount = scalar(&entry.value).and_then(|text| thousandths(&text))?;
+        let amount = thousandths_of(&entry.value)?;
         let asked = Asked {
             amount,
             name: entry.key_span,
             span: entry.value.span(),
+            is_given: false,
         };
         Some((entry.key.clone(), asked))
     };
     list.entries().iter().filter_map(asked).collect()
+}
+
+/// An amount in thousandths, as Kubernetes reads it; `None` where it is none.
+pub fn thousandths_of(node: &Node) -> Option<u64> {
+    super::quantity::thousandths(&scalar(node)?)
 }
 
 /// A leaf as text, whether it was written as a number or with quotes.
@@ -157,7 +195,11 @@ fn add(total: &mut Amounts, more: &Amounts) {
             amount: 0,
             ..*asked
         });
-        so_far.amount = so_far.amount.saturating_add(asked.amount);
+        let amount = so_far.amount.saturating_add(asked.amount);
+        if so_far.is_given {
+            *so_far = *asked;
+        }
+        so_far.amount = amount;
     }
 }
 

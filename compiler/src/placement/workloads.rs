@@ -1,21 +1,33 @@
 //! What a workload of the file asks of a node, and which of its pools give it.
 
-use gpuc_schema::config::{Allocation, Quantity, Task, Workload};
+use gpuc_schema::config::{Allocation, Task, Workload};
 use gpuc_schema::{Span, Spanned};
 
-use super::{Amount, Answer, Claim, Demand, Image, Request, Tolerated, verdict};
+use serde_json::json;
+
+use super::{Amount, Answer, Claim, Defaults, Demand, Image, Request, Tolerated, verdict};
 use crate::model::{Cluster, GpuAsk, Pool, Sharing};
+use crate::node::Node;
 
 impl Demand {
-    /// What each pod of a workload asks for on a pool, tolerations among it: they follow from the pool.
-    pub fn of_workload(workload: &Workload, pool: &Pool) -> Self {
+    /// What each pod of a workload asks for on a pool, tolerations among it: they follow from the pool. What it does
+    /// not say its namespace may give it.
+    pub fn of_workload(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Self {
         let Some(task) = workload.task() else {
             return Self::default();
         };
         let pods = task.pods();
+        let given = Defaults::of(cluster, cluster.namespace_of(workload));
+        let beside = beside(cluster, task, pool, &given);
+        let both = |own: Option<Amount>, given: Option<Amount>, beside: Option<Amount>| {
+            let own = own.or(given)?;
+            Some(beside.map_or(own, |beside| own.plus(beside)))
+        };
+        let cpu = pods.and_then(|it| Amount::of(it.cpu, 1, false));
+        let memory = pods.and_then(|it| Amount::of(it.memory, 1000, false));
         let mut demand = Self {
-            cpu: pods.and_then(|it| amount(it.cpu, 1)),
-            memory: pods.and_then(|it| amount(it.memory, 1000)),
+            cpu: both(cpu, given.cpu, beside.cpu),
+            memory: both(memory, given.memory, beside.memory),
             tolerations: pool.tolerations.iter().map(tolerated).collect(),
             gpus_talk: task.nodes().is_some(),
             images: task.image().cloned().map(Image::new).into_iter().collect(),
@@ -56,13 +68,13 @@ impl Demand {
     }
 }
 
-fn amount(written: Option<&Spanned<Quantity>>, unit: u64) -> Option<Amount> {
-    let written = written?;
-    let value = written.thousandths()?.div_ceil(unit);
-    Some(Amount {
-        value,
-        span: written.span,
-    })
+/// What containers ask for that move packets beside a pod's own, on pools with such a network.
+fn beside(cluster: &Cluster, task: Task<'_>, pool: &Pool, given: &Defaults) -> Demand {
+    if task.nodes().is_none_or(|nodes| nodes.value == 1) {
+        return Demand::default();
+    }
+    let sidecars = cluster.cloud.fabric_settings(pool).parts.sidecars;
+    Demand::of_pod(&Node::from_json(json!({"initContainers": sidecars})), given)
 }
 
 fn tolerated(toleration: &crate::model::Toleration) -> Tolerated {
@@ -84,7 +96,7 @@ pub fn holding<'c>(cluster: &'c Cluster, workload: &Workload) -> Vec<&'c Pool> {
 
 /// Why a pool does not hold a workload, in words that follow the pool's name, and where it says otherwise.
 pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
-    let demand = Demand::of_workload(workload, pool);
+    let demand = Demand::of_workload(cluster, workload, pool);
     let verdict = verdict(&demand, cluster, pool);
     let mut reasons = verdict.reasons.iter();
     if let Some(reason) = reasons.find(|reason| reason.answer == Answer::No) {

@@ -81,4 +81,8 @@ pub struct Guide {
     pub chart_secret: Option<String>,
     /// Whether it runs in another cluster.
     pub elsewhere: bool,
+    /// Whether Helm knows nothing of the charts that it brings.
+    pub renders: bool,
+    /// The commands by which it leaves all that runs as it is, run from the cluster's folder as it has that.
+    pub leaving: &'static [&'static str],
 }

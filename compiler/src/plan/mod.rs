@@ -2,12 +2,14 @@
 
 mod delivery;
 mod expectation;
+mod followed;
 mod object;
 mod provisioning;
 mod summary;
 
 pub use delivery::*;
 pub use expectation::*;
+pub use followed::{Followed, Maker};
 pub use object::*;
 pub use provisioning::*;
 pub use summary::*;

@@ -44,6 +44,8 @@ pub enum Contents {
 pub struct IdentityCheck {
     /// What is asked for: `AWS account`.
     pub what: &'static str,
+    /// Whether another answer means another cluster, and not only one that is not ready for this.
+    pub is_place: bool,
     /// The command that answers on standard output.
     pub ask: Command,
     /// The answer wanted.
@@ -153,6 +155,14 @@ pub enum Change {
         /// Why, in words.
         reason: &'static str,
     },
+    /// A version of Kubernetes that goes up by one minor version at a time: the script stops where one would be
+    /// skipped. What is newer already stays.
+    Climbs {
+        /// Who skips none, in words.
+        reason: &'static str,
+        /// What becomes of a version that is older than what is there, in words.
+        back: &'static str,
+    },
 }
 
 /// Something that shall be in the cloud.
@@ -177,6 +187,8 @@ pub struct Resource {
     pub fields: Vec<Field>,
     /// How to remove it.
     pub delete: Vec<Command>,
+    /// How people remove it, where only a script knows a part of what `delete` says.
+    pub by_hand: Vec<Command>,
     /// Why it is there.
     pub origin: Origin,
 }

@@ -27,7 +27,8 @@ pub use ask::{Asked, Question, Unknown, find};
 pub use page::Page;
 pub use path::{Path, Step};
 pub use reason::{Kind, Reason};
-pub use trial::{Cause, Leaf, Trial, causes, leaves, try_one};
+use trial::touches;
+pub use trial::{Cause, Leaf, Leaves, Trial, causes, leaves, suspects, try_one};
 
 /// What of a file is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]

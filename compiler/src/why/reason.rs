@@ -285,6 +285,7 @@ fn of_resource_field(resource: &Resource, field: &Field) -> Vec<Reason> {
     let mut reasons: Vec<_> = origin(&field.origin).into_iter().collect();
     let becomes = match field.kind.change {
         Change::InPlace => "a change touches no node".to_owned(),
+        Change::Climbs { reason, .. } => format!("it goes up step by step: {reason}"),
         Change::Resizes => "a change adds or removes nodes".to_owned(),
         Change::Rolls { reason } => format!("a change makes nodes again: {reason}"),
         Change::Replaces { reason } => format!("it cannot be changed: {reason}"),

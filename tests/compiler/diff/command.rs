@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::support::repository;
 
 /// A repository with an example in it that is built and committed.
-fn committed() -> TempDir {
+pub(super) fn committed() -> TempDir {
     let folder = TempDir::new().unwrap();
     let example = repository().join("examples/eks-teams/gpu-cluster.yaml");
     fs::copy(example, folder.path().join("gpu-cluster.yaml")).unwrap();
@@ -19,7 +19,7 @@ fn committed() -> TempDir {
     folder
 }
 
-fn commit(folder: &Path) {
+pub(super) fn commit(folder: &Path) {
     git(folder, &["add", "-A"]);
     git(
         folder,
@@ -35,7 +35,7 @@ fn commit(folder: &Path) {
     );
 }
 
-fn git(folder: &Path, arguments: &[&str]) {
+pub(super) fn git(folder: &Path, arguments: &[&str]) {
     let status = Command::new("git")
         .current_dir(folder)
         .args(arguments)
@@ -43,7 +43,7 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(status.unwrap().success());
 }
 
-fn gpuc(folder: &Path, arguments: &[&str]) -> Output {
+pub(super) fn gpuc(folder: &Path, arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_gpuc");
     Command::new(program)
         .current_dir(folder)
@@ -52,11 +52,11 @@ fn gpuc(folder: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-fn said(output: &Output) -> String {
+pub(super) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn edit(folder: &Path, from: &str, to: &str) {
+pub(super) fn edit(folder: &Path, from: &str, to: &str) {
     let path = folder.join("gpu-cluster.yaml");
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains(from));

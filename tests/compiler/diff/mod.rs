@@ -1,12 +1,14 @@
 //! `gpuc diff`: what a change is said to do, that nothing is left out, and that it is the right edit that is blamed.
 
+mod base;
 mod command;
+mod plan;
 mod properties;
 mod table;
 mod upgrades;
 
 use gpuc::compile::{Compilation, Options, compile};
-use gpuc::diag::{Levels, Report};
+use gpuc::diag::{Diagnostic, Levels, Report};
 use gpuc::diff::{Diff, Diffs, Pair, VERSION, diff};
 use gpuc::load::{self, Files, Loaded};
 use gpuc::resolve::Choices;
@@ -27,6 +29,9 @@ pub(crate) fn sides(before: &str, after: &str) -> Result<Sides, String> {
     let world: Files = [(BEFORE, before), (AFTER, after)].into_iter().collect();
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let loaded = load::load_all(&world, &[BEFORE, AFTER], &mut sources, &mut report);
+    if report.has_errors() {
+        return Err(render(&sources, report.diagnostics()));
+    }
     let [before, after]: [Loaded; 2] = loaded
         .try_into()
         .map_err(|_| "not two documents".to_owned())?;
@@ -46,8 +51,11 @@ pub(crate) fn sides(before: &str, after: &str) -> Result<Sides, String> {
 }
 
 fn text(sources: &Sources, compilation: &Compilation) -> String {
+    render(sources, compilation.report.diagnostics())
+}
+
+fn render(sources: &Sources, findings: &[Diagnostic]) -> String {
     use gpuc::diag::render::{Format, Options, render};
-    let findings = compilation.report.diagnostics();
     render(Format::Text, sources, findings, Options::default())
 }
 
@@ -60,7 +68,11 @@ fn options() -> Options<'static> {
 
 /// What differs between two texts.
 pub(crate) fn of_texts(before: &str, after: &str) -> Diff {
-    let sides = sides(before, after).unwrap_or_else(|findings| panic!("{findings}"));
+    of_sides(&sides(before, after).unwrap_or_else(|findings| panic!("{findings}")))
+}
+
+/// What differs between two states.
+fn of_sides(sides: &Sides) -> Diff {
     let pair = Pair {
         before: Some(&sides.before),
         after: Some(&sides.after),

@@ -30,7 +30,9 @@ use Impact::{
 const EKS: &str = "tests/compiler/rich/eks.yaml";
 const EKS_CUSTOM: &str = "tests/compiler/rich/eks-operator.yaml";
 const EKS_THERE: &str = "tests/compiler/rich/eks-existing.yaml";
+const HOUSED: &str = "tests/compiler/needs_shell/aws-network.yaml";
 const KARPENTER: &str = "examples/eks-karpenter/gpu-cluster.yaml";
+const SCALED: &str = "examples/eks-scale-0-5/gpu-cluster.yaml";
 const AKS: &str = "tests/compiler/rich/aks.yaml";
 const AKS_SMALL: &str = "examples/aks-t4/gpu-cluster.yaml";
 const GKE: &str = "tests/compiler/rich/gke.yaml";
@@ -59,6 +61,7 @@ const ROWS: &[Row] = &[
     (EKS_CUSTOM, "kubernetes: {version: \"1.34\"}", "kubernetes: {version: \"1.35\"}", Replaced, "Kubernetes version of the image"),
     (EKS, "vpc: {cidr: 10.20.0.0/16}", "vpc: {cidr: 10.30.0.0/16}", Replaced, "VPC range"),
     (EKS, "endpoint: private\n        zones: [us-east-1a, us-east-1b]", "endpoint: private\n        zones: [us-east-1a, us-east-1b, us-east-1c]", Replaced, "zones"),
+    (HOUSED, "id: vpc-0123456789abcdef0", "id: vpc-0123456789abcdef9", Replaced, "VPC"),
     // What EKS and eksctl change.
     (EKS, "kubernetes: {version: \"1.34\"}", "kubernetes: {version: \"1.35\"}", NodesRecreated, "Kubernetes version"),
     (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 0, max: 10}", CapacityLost, "pool spot"),
@@ -122,7 +125,21 @@ const ROWS: &[Row] = &[
     // Another cluster altogether.
     (SERVICE, "project: acme-ml", "project: other-ml", Replaced, "cluster itself"),
     (ON_PREM, "context: dgx-hall-2", "context: dgx-hall-3", Replaced, "context"),
-    (SERVICE, "version: \"1.34\"", "version: \"1.33\"", Nothing, "Kubernetes version of the control plane"),
+    (SERVICE, "  - name: search\n", "  - name: search\n    network: isolated\n", Replaced, "network policies"),
+    // Versions go up one at a time and not back; nodes may follow by themselves.
+    (SERVICE, "version: \"1.34\"", "version: \"1.33\"", Replaced, "GKE cluster"),
+    (EKS, "version: \"1.34\"", "version: \"1.33\"", Replaced, "EKS cluster"),
+    (AKS, "version: \"1.34\"", "version: \"1.33\"", Replaced, "AKS cluster"),
+    (EKS, "version: \"1.34\"", "version: \"1.36\"", NodesRecreated, "EKS cluster"),
+    (AKS, "version: \"1.34\"", "version: \"1.36\"", NodesRecreated, "AKS cluster"),
+    (SERVICE, "version: \"1.34\"", "version: \"1.36\"", NodesRecreated, "GKE cluster"),
+    (SERVICE, "version: \"1.34\"", "version: \"1.35\"", NodesRecreated, "pool"),
+    (KARPENTER, "version: \"1.34\"", "version: \"1.35\"", NodesRecreated, "pool batch infer train: Kubernetes version"),
+    (EKS_THERE, "version: \"1.33\"", "version: \"1.34\"", NodesRecreated, "pool"),
+    (GKE_SMALL, "releaseChannel: stable", "releaseChannel: rapid", NodesRecreated, "release channel"),
+    // What makes nodes is exchanged.
+    (KARPENTER, "autoscaler: karpenter", "autoscaler: clusterAutoscaler", Replaced, "pool infer"),
+    (SCALED, "autoscaler: clusterAutoscaler", "autoscaler: karpenter", Replaced, "pool"),
     // Hosts of one's own.
     (ON_PREM, "hosts: [dgx-01, dgx-02]", "hosts: [dgx-01, dgx-03]", CapacityLost, "pool dgx"),
     (ON_PREM, "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}", "hosts: [dgx-01]\n    nodes: {count: 1}", CapacityLost, "pool dgx"),
@@ -141,7 +158,7 @@ const ROWS: &[Row] = &[
     (SERVICE, "embeddings:2.1.0", "embeddings:2.2.0", WorkloadRestarted, "Deployment"),
     (SERVICE, "reindex:2.1.0", "reindex:2.2.0", Nothing, "CronJob"),
     (SERVICE, "{port: 80, containerPort: 8080}", "{port: 81, containerPort: 8080}", AccessChanged, "Service"),
-    (SERVICE, "  - name: reindex\n    team: search\n", "  - name: index\n    team: search\n", WorkloadRestarted, "CronJob"),
+    (SERVICE, "  - name: reindex\n    team: search\n", "  - name: index\n    team: search\n", Added, "CronJob"),
     (TRAINING, "finetune:1.4.0", "finetune:1.5.0", WorkloadRestarted, "TrainJob"),
     (WORKLOADS, "vectors:1.0.0", "vectors:1.1.0", WorkloadRestarted, "StatefulSet"),
     (WORKLOADS, "sizeGiB: 10, class: disks", "sizeGiB: 20, class: disks", WorkloadRestarted, "volumeClaimTemplates"),
@@ -229,26 +246,42 @@ fn each_edit_does_what_it_does_and_is_blamed_for_it() {
     );
 }
 
-/// Fields that no edit of a file that compiles changes, and why.
-const OUT_OF_REACH: &[(&str, &str)] = &[
-    (
-        "network",
-        "AKS: the network's kind is the same for every cluster that gpuc makes",
-    ),
-    (
-        "VPC",
-        "EKS: a cluster is made in a VPC of its own, or in one that stands in the file for good",
-    ),
-    (
-        "network policies",
-        "they come with a team that is isolated, and the row is the team's",
-    ),
-];
+/// Fields that are the same in every cluster that gpuc makes, so that no edit changes them: the row changes what is
+/// wanted of the cloud itself, as another gpuc would.
+const ALWAYS_THE_SAME: &[(&str, &str)] = &[(AKS, "network")];
+
+/// What differs where another value of a field is wanted.
+fn wanted_otherwise(file: &str, field: &str) -> Diff {
+    let text = fs::read_to_string(repository().join(file)).unwrap();
+    let mut sides = super::sides(&text, &text).unwrap();
+    let plan = sides.after.plan.as_mut().unwrap();
+    let fields = plan
+        .provisioning
+        .resources
+        .iter_mut()
+        .flat_map(|it| &mut it.fields);
+    for one in fields.filter(|one| one.kind.name == field) {
+        one.want = serde_json::json!("something else");
+    }
+    super::of_sides(&sides)
+}
+
+#[test]
+fn what_no_edit_changes_is_judged_by_the_same_table() {
+    for (file, field) in ALWAYS_THE_SAME {
+        let found = wanted_otherwise(file, field);
+        assert_eq!(found.worst, Some(Replaced), "{field} in {file}");
+    }
+}
 
 #[test]
 fn every_field_that_cannot_be_changed_is_tried() {
     let mut seen = BTreeSet::new();
-    for found in all().iter().flatten() {
+    let others: Vec<Diff> = ALWAYS_THE_SAME
+        .iter()
+        .map(|(file, field)| wanted_otherwise(file, field))
+        .collect();
+    for found in all().iter().flatten().chain(&others) {
         let fields = found.changes.iter().flat_map(|change| &change.fields);
         let fields = fields.filter(|field| field.impact == Replaced);
         // A field's values may lie below it.
@@ -259,8 +292,7 @@ fn every_field_that_cannot_be_changed_is_tried() {
         for kind in cloud.resources() {
             for field in kind.fields {
                 let is_fixed = matches!(field.change, Change::Replaces { .. });
-                let is_known = OUT_OF_REACH.iter().any(|(name, _)| *name == field.name);
-                if is_fixed && !is_known && !seen.contains(field.name) {
+                if is_fixed && !seen.contains(field.name) {
                     missed.push(format!("{}: {}", kind.name, field.name));
                 }
             }

@@ -35,6 +35,7 @@ fn since(change: impl Fn(&mut BTreeMap<String, String>, &mut Lock)) -> Diff {
         lock_text: lock.to_json(),
         lock,
         files,
+        made_of: None,
     };
     let pair = Pair {
         before: Some(&sides.before),

@@ -161,7 +161,7 @@ const CLOUD_NAMES: &[(&str, &str)] = &[("aws", "eks"), ("gcp", "gke"), ("azure",
 fn allowed(word: &str, change: &Change) -> bool {
     matches!(
         (word, change),
-        ("in-place", Change::InPlace)
+        ("in-place", Change::InPlace | Change::Climbs { .. })
             | ("rolls", Change::Rolls { .. })
             | ("resize", Change::Resizes)
             | ("replace" | "new-nodes-only", Change::Replaces { .. })

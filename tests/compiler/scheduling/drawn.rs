@@ -443,7 +443,7 @@ fn expression() -> impl Strategy<Value = Value> {
 }
 
 /// A `PodSpec`.
-pub(super) fn pod() -> impl Strategy<Value = Value> {
+pub(crate) fn pod() -> impl Strategy<Value = Value> {
     let containers = prop::collection::vec(container(), 1..3);
     let inits = prop::collection::vec(init_container(), 0..4);
     let tolerations = prop_oneof![

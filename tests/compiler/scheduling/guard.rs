@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use gpuc::node::Node;
-use gpuc::placement::{Answer, Demand, places};
+use gpuc::placement::{Answer, Defaults, Demand, places};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
@@ -51,7 +51,7 @@ fn the_guard_refuses_no_pod_that_could_run() {
             let is_refused = refused.len() > refused.iter().filter(by_shares).count();
             prop_assert!(!(fits && is_refused), "{said:?}\n{object:#}\n{text}");
             // What a pull request is told is of the same mind, shares and all.
-            let demand = Demand::of_pod(&Node::from_json(spec.clone()));
+            let demand = Demand::of_pod(&Node::from_json(spec.clone()), &Defaults::default());
             let verdicts = places(&demand, &cluster);
             let of_gpus = verdicts.iter().filter(|it| it.pool.has_gpus());
             let held = of_gpus.filter(|it| it.answer() != Answer::No).count();

@@ -1,9 +1,9 @@
 //! What gpuc says of a pod and a pool is what a scheduler does, and why not is said in words that help.
 
-mod drawn;
+pub(crate) mod drawn;
 mod guard;
 mod kept;
-mod oracle;
+pub(crate) mod oracle;
 mod words;
 
 use std::cell::Cell;
@@ -15,7 +15,7 @@ use gpuc::diag::Report;
 use gpuc::load::{self, Files};
 use gpuc::model::Cluster;
 use gpuc::node::Node;
-use gpuc::placement::{Answer, Demand, Why, verdict};
+use gpuc::placement::{Answer, Defaults, Demand, Why, verdict};
 use gpuc::resolve::{Choices, resolve};
 use gpuc::source::Sources;
 use gpuc_schema::Spanned;
@@ -72,7 +72,7 @@ fn agrees(
         return Err(TestCaseError::reject("refused"));
     };
     for (pod, replicas, apart) in pods {
-        let mut demand = Demand::of_pod(&Node::from_json(pod.clone()));
+        let mut demand = Demand::of_pod(&Node::from_json(pod.clone()), &Defaults::default());
         demand.pods = Some(Spanned::unwritten(*replicas));
         demand.apart = *apart;
         let pod = admitted(pod, drawn.is_gcp);

@@ -52,22 +52,28 @@ fn word<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// An amount in thousandths. Only what the tests draw: whole numbers, `m`, and powers of 1024.
+/// An amount in thousandths. Only what the tests draw and files have: numbers, `m`, and powers of 1000 and 1024.
 fn amount(value: &Value) -> u128 {
     let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
+    let units = [
+        ("m", 1),
+        ("Mi", 1000 << 20),
+        ("Gi", 1000 << 30),
+        ("Ti", 1000 << 40),
+        ("G", 1_000_000_000_000),
+        ("", 1000),
+    ];
+    let mut units = units.iter();
+    let (digits, unit) = units
+        .find_map(|(suffix, unit)| Some((text.strip_suffix(suffix)?, *unit)))
+        .unwrap();
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
     let number = |digits: &str| digits.parse::<u128>().unwrap();
-    if let Some(digits) = text.strip_suffix('m') {
-        number(digits)
-    } else if let Some(digits) = text.strip_suffix("Mi") {
-        number(digits) * 1000 * 1024 * 1024
-    } else if let Some(digits) = text.strip_suffix("Gi") {
-        number(digits) * 1000 * 1024 * 1024 * 1024
-    } else {
-        number(&text) * 1000
-    }
+    let tens = 10_u128.pow(u32::try_from(part.len()).unwrap());
+    number(whole) * unit + (number(part) * unit).div_ceil(tens)
 }
 
 /// What a container asks for: its requests, and its limits where there is no request.
@@ -79,7 +85,7 @@ fn of_container(container: &Value, name: &str) -> u128 {
 }
 
 /// What a pod asks for: while it starts, at the worst moment, or while it runs.
-pub(super) fn requests(pod: &Value) -> BTreeMap<String, u128> {
+pub(crate) fn requests(pod: &Value) -> BTreeMap<String, u128> {
     let inits = list(pod, "initContainers");
     let containers = list(pod, "containers");
     let mut names = Vec::new();

@@ -2,7 +2,7 @@
 
 use gpuc::cloud::machine::CpuArchitecture;
 use gpuc::node::Node;
-use gpuc::placement::{Answer, Claim, Demand, Image, best, explain, places};
+use gpuc::placement::{Answer, Claim, Defaults, Demand, Image, best, explain, places};
 use gpuc_schema::{Span, Spanned};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn pod(resources: &Value) -> Demand {
 
 fn asks(mut spec: Value, resources: &Value) -> Demand {
     spec["containers"] = json!([{"name": "main", "resources": {"limits": resources}}]);
-    Demand::of_pod(&Node::from_json(spec))
+    Demand::of_pod(&Node::from_json(spec), &Defaults::default())
 }
 
 const SYSTEM: &str = "name: system, machine: m7i.xlarge, nodes: {count: 2}";

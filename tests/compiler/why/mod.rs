@@ -2,3 +2,4 @@
 
 mod answered;
 mod moves;
+mod screened;

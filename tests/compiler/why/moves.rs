@@ -50,12 +50,14 @@ fn what_moves_with_a_line_names_that_line() {
         let compilation = &before.compilations[0];
         let trials = trials(compilation);
         let edits = edits(&compilation.loaded.root, &text);
+        let index = Index::new(compilation).unwrap();
+        let answers = answers(&index, &trials);
         let found: Vec<_> = edits
             .par_iter()
             .filter_map(|(span, edited)| {
                 // The first that is understood.
                 let mut after = edited.iter().filter_map(|text| files(&compile_text(text)));
-                Some(held(compilation, &trials, *span, &after.next()?))
+                Some(held(&index, &answers, *span, &after.next()?))
             })
             .collect();
         let tried: usize = found.iter().map(|(moved, _)| moved).sum();
@@ -78,9 +80,8 @@ fn trials(compilation: &Compilation) -> Vec<Trial> {
         levels: Levels::default(),
         choices: &choices,
     };
-    let (leaves, cut) = leaves(&compilation.loaded.root, &[]);
-    assert_eq!(cut, 0, "an example is small");
-    leaves
+    leaves(&compilation.loaded.root, &[])
+        .all
         .par_iter()
         .flat_map_iter(|leaf| try_one(compilation, leaf, &options))
         .collect()
@@ -143,35 +144,52 @@ fn files(outcome: &Outcome) -> Option<BTreeMap<String, String>> {
     )
 }
 
+/// A file, its parts, and the places that the answer of each names.
+struct Answers {
+    file: String,
+    text: String,
+    parts: Vec<(At, Vec<Span>)>,
+}
+
+/// The answers of every part of every file, worked out once.
+fn answers(index: &Index<'_>, trials: &[Trial]) -> Vec<Answers> {
+    let files: Vec<_> = index.files().map(str::to_owned).collect();
+    let one = |file: String| {
+        let page = index.page(&file).unwrap();
+        let (parts, reasons): (Vec<At>, Vec<_>) = index.parts(&file, &page).into_iter().unzip();
+        let found = causes(trials, &file, &page, &parts);
+        let spans = found.into_iter().zip(reasons).map(|(causes, reasons)| {
+            let causes = causes.iter().map(|cause| cause.leaf.span);
+            let reasons = reasons.iter().flat_map(|reason| reason.inputs.clone());
+            causes.chain(reasons).collect()
+        });
+        let parts = parts.clone().into_iter().zip(spans).collect();
+        Answers {
+            text: page.text().to_owned(),
+            parts,
+            file,
+        }
+    };
+    files.into_par_iter().map(one).collect()
+}
+
 /// How many parts moved, and those whose answers do not name the place.
 fn held(
-    compilation: &Compilation,
-    trials: &[Trial],
+    index: &Index<'_>,
+    answers: &[Answers],
     span: Span,
     after: &BTreeMap<String, String>,
 ) -> (usize, Vec<String>) {
-    let index = Index::new(compilation).unwrap();
     let mut count = 0;
     let mut missing = Vec::new();
-    let files: Vec<_> = index.files().map(str::to_owned).collect();
-    for file in files {
-        let page = index.page(&file).unwrap();
-        let Some(now) = after.get(&file).filter(|now| now.as_str() != page.text()) else {
+    for Answers { file, text, parts } in answers {
+        let Some(now) = after.get(file).filter(|now| *now != text) else {
             continue;
         };
-        let parts: Vec<At> = index
-            .parts(&file, &page)
-            .into_iter()
-            .map(|(at, _)| at)
-            .collect();
-        let moved = moved(page.text(), now, &parts);
-        count += moved.len();
-        let found = causes(trials, &file, &page, &moved);
-        for (at, causes) in moved.iter().zip(found) {
-            let reasons = index.reasons(&file, &page, at);
-            let spans = causes.iter().map(|cause| cause.leaf.span);
-            let mut spans = spans.chain(reasons.iter().flat_map(|reason| reason.inputs.clone()));
-            if !spans.any(|place| place.start <= span.start && span.end <= place.end) {
+        for (at, places) in moved(text, now, parts) {
+            count += 1;
+            let mut places = places.iter();
+            if !places.any(|place| place.start <= span.start && span.end <= place.end) {
                 missing.push(format!("{file} {}", shown(at)));
             }
         }
@@ -194,15 +212,15 @@ fn shown(at: &At) -> String {
 }
 
 /// The parts that are others now, as other readers see it.
-fn moved(before: &str, now: &str, parts: &[At]) -> Vec<At> {
+fn moved<'a>(before: &str, now: &str, parts: &'a [(At, Vec<Span>)]) -> Vec<&'a (At, Vec<Span>)> {
     let documents = [before, now].map(|text| serde_yaml::from_str::<Yaml>(text).ok());
     let lines = changed_lines(before, now);
-    let is_moved = |at: &&At| match (at, &documents) {
+    let is_moved = |(at, _): &&(At, Vec<Span>)| match (at, &documents) {
         (At::Field(path), [Some(old), Some(new)]) => is_other(old, new, path),
         (At::Line(line), _) => lines.contains(line),
         _ => false,
     };
-    parts.iter().filter(is_moved).cloned().collect()
+    parts.iter().filter(is_moved).collect()
 }
 
 fn is_other(old: &Yaml, new: &Yaml, path: &Path) -> bool {

@@ -4,21 +4,24 @@ mod counts;
 mod numbers;
 mod priority;
 mod refused;
+mod security;
 mod shape;
 mod together;
 mod typed;
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{Fragment, Workload};
+use gpuc_schema::config::{Fragment, Task, Workload};
+use serde_json::json;
 
 pub(super) use priority::PATCH_PRIORITY;
 
 use super::undone;
 use crate::check::Checked;
+use crate::check::workload_visible_devices_set::VISIBLE;
 use crate::diag::{Code, Report, Severity};
 use crate::lower::workloads::{made, patched, pod_specs};
 use crate::node::Node;
-use crate::placement::{Answer, Demand, Verdict, line, places};
+use crate::placement::{Answer, Defaults, Demand, Verdict, line, places};
 use crate::source::Span;
 
 /// A patch that undoes what follows from the rest of the file.
@@ -31,7 +34,8 @@ pub(super) static PATCH_UNDONE: Code = Code {
 
 Every key below `podPatch` and `patch` against what gpuc writes there for what follows from the pool,
 the GPUs and the team of the workload: tolerations, node selectors and affinity, the runtime class,
-the GPUs and network interfaces of a container, the queue.
+the GPUs and network interfaces of a container, its variables that the network or the kind of workload
+needs, the queue. And `NVIDIA_VISIBLE_DEVICES`, by which the device plugin says which GPUs there are.
 
 ### Why it matters
 
@@ -205,8 +209,9 @@ pub(super) static PATCH_REFUSED: Code = Code {
     explain: "### What it checks
 
 The workload with its `podPatch` and `patch` laid over it, by the rules of `gpuc check`: requests and
-limits of GPUs that differ, resources that no pool offers, and the other errors that manifests may have;
-and with as many pods as the patch says, against what its team may have.
+limits of GPUs that differ, resources that no pool offers, containers with more than the `limits` of its
+team, and the other errors that manifests may have; whether the `podSecurity` of its team refuses it; and
+with as many pods as the patch says, against what its team may have.
 
 ### Why it matters
 
@@ -280,7 +285,8 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
             if report.count(Severity::Error) > errors {
                 continue;
             }
-            for it in refused::look(cluster, workload) {
+            let refused = refused::look(cluster, workload).into_iter();
+            for it in refused.chain(security::look(cluster, workload)) {
                 let draft = report.draft(&PATCH_REFUSED, it.span, it.message);
                 draft.help(it.help).emit();
             }
@@ -309,6 +315,7 @@ fn undoes(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Repo
         found.extend(keys("patch", &before.node, &workload.patch));
         for (own, patched) in specs.iter().zip(pod_specs(&after.node)) {
             found.extend(devices(own, patched, patch_of(workload)));
+            found.extend(variables(own, patched, workload));
         }
     }
     found.sort();
@@ -335,7 +342,8 @@ fn keys(name: &str, ours: &Node, patch: &Spanned<Fragment>) -> Vec<(Span, String
 
 /// The devices of which a pod gets another number by a patch.
 fn devices(own: &Node, patched: &Node, patch: Span) -> Vec<(Span, String, String)> {
-    let (own, patched) = (Demand::of_pod(own), Demand::of_pod(patched));
+    let of_pod = |spec| Demand::of_pod(spec, &Defaults::default());
+    let (own, patched) = (of_pod(own), of_pod(patched));
     let changed = own.resources.iter().filter_map(|request| {
         let resource = &request.resource.value;
         let now = patched.request(resource);
@@ -345,6 +353,54 @@ fn devices(own: &Node, patched: &Node, patch: Span) -> Vec<(Span, String, String
         (count != request.count).then(|| (span.unwrap_or(patch), resource.clone(), help))
     });
     changed.collect()
+}
+
+/// The variables that containers have from their pool or their kind and get another value by a patch, and the one by
+/// which the device plugin says which GPUs there are.
+fn variables(own: &Node, patched: &Node, workload: &Workload) -> Vec<(Span, String, String)> {
+    let list = |node: &Node, key: &str| node.get(key).map_or(Vec::new(), |it| it.items().to_vec());
+    let name = |node: &Node| node.get("name").and_then(Node::text).map(str::to_owned);
+    let pods = workload.task().and_then(Task::pods);
+    let is_theirs = |name: &str| {
+        let mut env = pods.iter().flat_map(|pods| pods.env.keys());
+        let mut others = pods.iter().flat_map(|pods| pods.env_value_from.keys());
+        env.any(|own| own.as_str() == name) || others.any(|own| own.as_str() == name)
+    };
+    let mut found = Vec::new();
+    let ours = list(own, "containers");
+    for container in list(patched, "containers") {
+        let whole = ours.iter().find(|it| name(it) == name(&container));
+        let ours = whole.map_or(Vec::new(), |it| list(it, "env"));
+        let now = list(&container, "env");
+        for variable in &ours {
+            let Some(called) = name(variable).filter(|called| !is_theirs(called)) else {
+                continue;
+            };
+            let other = now.iter().find(|it| name(it).as_deref() == Some(&called));
+            if other.is_some_and(|other| json!(other) == json!(variable)) {
+                continue;
+            }
+            let value = other.and_then(|other| other.get("value"));
+            let span = value.or(other).map(Node::span);
+            let span = span.filter(|span| span.is_written());
+            let ours = variable.get("value").and_then(Node::text);
+            let help = match ours {
+                Some(ours) => format!("remove it: gpuc writes `{ours}`"),
+                None => "remove it: gpuc writes it".to_owned(),
+            };
+            found.push((span.unwrap_or(patch_of(workload)), called, help));
+        }
+        let sees = now
+            .iter()
+            .find(|it| name(it).as_deref() == Some(VISIBLE))
+            .filter(|_| !is_theirs(VISIBLE));
+        if let Some(sees) = sees {
+            let span = sees.get("value").unwrap_or(sees).span();
+            let help = "remove it: the device plugin says which GPUs a container sees".to_owned();
+            found.push((span, VISIBLE.to_owned(), help));
+        }
+    }
+    found
 }
 
 fn patch_of(workload: &Workload) -> Span {
@@ -359,6 +415,7 @@ fn patch_of(workload: &Workload) -> Span {
 fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
     let objects = patched(cluster, workload);
     let pods = objects.iter().find_map(counts::at_once);
+    let given = Defaults::of(cluster, cluster.namespace_of(workload));
     for object in &objects {
         for spec in pod_specs(&object.node) {
             let pods = pods.map(|count| {
@@ -368,7 +425,7 @@ fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Repor
             let demand = Demand {
                 apart: pods.is_some(),
                 pods,
-                ..Demand::of_pod(spec)
+                ..Demand::of_pod(spec, &given)
             };
             let verdicts = places(&demand, cluster);
             let mut answers = verdicts.iter().map(Verdict::answer);
@@ -378,9 +435,16 @@ fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Repor
             let message = format!("with its patch, no pool holds workload `{}`", workload.name);
             let reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
             let mut places = reasons.map(|reason| reason.asked);
-            let place = places.find(|span| span.is_written());
+            let given = [given.cpu, given.memory];
+            let is_given = |span: &Span| given.iter().flatten().any(|it| it.span == *span);
+            let place = places.find(|span| span.is_written() && !is_given(span));
             let span = place.unwrap_or_else(|| patch_of(workload));
             let mut draft = report.draft(&PATCHED_NOWHERE, span, message);
+            let mut reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
+            if let Some(reason) = reasons.find(|it| is_given(&it.asked)) {
+                let why = "a container is given so much that says nothing";
+                draft = draft.label(reason.asked, why);
+            }
             for verdict in &verdicts {
                 if let Some(line) = line(verdict) {
                     draft = draft.label(verdict.pool.name.span, line);

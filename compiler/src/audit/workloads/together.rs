@@ -9,7 +9,7 @@ use crate::check::Checked;
 use crate::check::together::{self, Sum};
 use crate::diag::Report;
 use crate::lower::workloads::{patched, pod_specs};
-use crate::placement::{Answer, Demand, Group, Load, crowded, places};
+use crate::placement::{Answer, Defaults, Demand, Group, Load, crowded, places};
 
 /// Looks at everything that has a patch. Without patches all of this was looked at before.
 pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
@@ -47,7 +47,9 @@ fn with_patch<'c>(
     let objects = patched(cluster, workload);
     let counts: Vec<_> = objects.iter().flat_map(groups).collect();
     let specs: Vec<_> = objects.iter().flat_map(|it| pod_specs(&it.node)).collect();
-    let demands: Vec<_> = specs.into_iter().map(Demand::of_pod).collect();
+    let given = Defaults::of(cluster, cluster.namespace_of(workload));
+    let demands = specs.into_iter().map(|it| Demand::of_pod(it, &given));
+    let demands: Vec<_> = demands.collect();
     let Some((first, own)) = demands.first().zip(plain.groups.first()) else {
         return plain;
     };

@@ -124,6 +124,7 @@ fn network(spans: Vec<Span>, target: &Target) -> Resource {
             create.with(["--resolve-conflicts", "OVERWRITE"]),
             wait.clone(),
         ],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: vec![Field {
             kind: &POLICIES,
@@ -163,6 +164,7 @@ fn resource(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
             absent: "ResourceNotFoundException",
         },
         create: vec![create],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: Vec::new(),
         delete: Vec::new(),

@@ -83,6 +83,7 @@ pub(super) fn identity(checked: Checked<'_>) -> Option<Resource> {
             absent: "does not exist",
         },
         create: vec![eksctl("create").with(["--well-known-policies=autoScaler"])],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: Vec::new(),
         delete: vec![eksctl("delete")],

@@ -98,8 +98,13 @@ const VERSION: FieldKind = FieldKind {
     // A version that is newer already stays: none can be taken back.
     read: r#".cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
     create: None,
-    change: Change::InPlace,
-    source: EKS_API,
+    change: Change::Climbs {
+        reason: "EKS takes a control plane up by one minor version at a time",
+        back: "EKS takes a control plane back by one minor version at most, and only within seven days after it went up; \
+               no script of gpuc's does: node groups first, then `aws eks update-cluster-version`",
+    },
+    source: "awsdocs/amazon-eks-user-guide latest/ug/clusters/update-cluster.adoc and rollback-cluster.adoc @2471175f, \
+             read 2026-11-22; botocore 1.43.11 eks model (UpdateClusterVersion)",
 };
 
 /// The cluster, where gpuc's scripts make it.
@@ -129,6 +134,7 @@ pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
             absent: "ResourceNotFoundException",
         },
         create: vec![create_command, target.wait_for_cluster()],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: fields(checked, create, &target),
         delete: vec![delete],

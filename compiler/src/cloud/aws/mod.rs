@@ -39,7 +39,7 @@ use super::{
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Offer, Pool, PoolTaint};
 use crate::node::Origin;
-use crate::plan::{Object, Provisioning, ResourceKind};
+use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
 
 /// Amazon EKS.
 pub static AWS: Eks = Eks;
@@ -78,6 +78,7 @@ static FACTS: Facts = Facts {
         "cilium/cilium#16631: EKS node groups made with a taint that an agent takes off",
     ),
     tolerates_resources: false,
+    places_compactly: false,
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets these labels itself"),
         ("alpha.eksctl.io/", "eksctl sets these labels itself"),
@@ -300,6 +301,14 @@ impl Cloud for Eks {
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         karpenter::objects(cluster)
+    }
+
+    fn maker(&self, cluster: &Cluster, pool: &Pool) -> Option<&'static Maker> {
+        karpenter::makes(cluster, pool).then_some(&karpenter::MAKER)
+    }
+
+    fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
+        karpenter::followed(cluster, pool).into_iter().collect()
     }
 
     /// A volume may not be smaller than its image's snapshot, which has 20 GiB of Amazon Linux 2023

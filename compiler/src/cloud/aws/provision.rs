@@ -53,6 +53,7 @@ fn identity(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
     let section = section(&checked.written);
     let account = IdentityCheck {
         what: "AWS account",
+        is_place: true,
         ask: aws(["sts", "get-caller-identity"], &target.region)
             .with(["--query", "Account", "--output", "text"]),
         want: section.account.value.clone(),
@@ -68,6 +69,7 @@ fn identity(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
     let version = checked.kubernetes.sure();
     let existing = IdentityCheck {
         what: "Kubernetes version of the EKS cluster",
+        is_place: false,
         ask: cluster::describe(target).with(["--query", "cluster.version", "--output", "text"]),
         want: version.to_string(),
         otherwise: "write the version that the cluster has as kubernetes.version".to_owned(),

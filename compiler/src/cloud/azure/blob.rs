@@ -32,6 +32,7 @@ pub(super) fn of_others(cluster: &Cluster) -> Option<IdentityCheck> {
     let section = section(&cluster.written);
     asked.then(|| IdentityCheck {
         what: "Blob Storage's driver in the AKS cluster",
+        is_place: false,
         ask: az(&cluster.written, &["aks", "show"])
             .with(["--name", name])
             .with(["--query", "storageProfile.blobCsiDriver.enabled"])

@@ -83,8 +83,13 @@ const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
     read: r#".kubernetesVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
     create: Some("--kubernetes-version"),
-    change: Change::InPlace,
-    source: "azure-cli 2.91.0, az aks upgrade --control-plane-only",
+    change: Change::Climbs {
+        reason: "AKS takes a control plane up by one minor version at a time, unless its version is no longer supported",
+        back: "AKS takes no control plane back to an older version",
+    },
+    source: "azure-cli 2.91.0, az aks upgrade --control-plane-only; MicrosoftDocs/azure-aks-docs \
+             articles/aks/supported-kubernetes-versions.md (\"Can I skip multiple AKS versions during cluster \
+             upgrade?\"), read 2026-11-22",
 };
 const TIER: FieldKind = FieldKind {
     name: "tier",
@@ -156,6 +161,7 @@ fn identity(cluster: &Cluster) -> IdentityCheck {
     let ask = Command::new(["az", "account", "show", "--subscription", &subscription]);
     IdentityCheck {
         what: "Azure subscription",
+        is_place: true,
         ask: ask.with(["--query", "id", "--output", "tsv"]),
         otherwise: format!(
             "run `az login` with an account that can see subscription {subscription}"
@@ -195,6 +201,7 @@ fn group(cluster: &Cluster) -> Resource {
             absent: "\\(ResourceGroupNotFound\\)",
         },
         create: vec![create],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: Vec::new(),
         delete: Vec::new(),
@@ -212,6 +219,7 @@ fn aks(cluster: &Cluster, create: &AzureCreate) -> Resource {
         about: format!("The AKS cluster {} with its first pool.", cluster.name),
         observe: seen(cluster),
         create: vec![creation(cluster, create, az(&["aks", "create"]))],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: fields(cluster, create),
         delete: vec![az(&["aks", "delete"]).with(["--yes", "--output", "none"])],

@@ -70,6 +70,7 @@ fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Mainten
             absent: "\\((Resource(Group)?)?NotFound\\)",
         },
         create: vec![set("add")],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: vec![Field {
             kind: &WINDOW,

@@ -75,6 +75,7 @@ static FACTS: Facts = Facts {
     // azure-cli 2.91.0 has no flag.
     startup_taints: None,
     tolerates_resources: false,
+    places_compactly: false,
     reserved_prefixes: &[
         (
             "kubernetes.azure.com/",

@@ -62,6 +62,7 @@ pub(super) fn of_others(cluster: Checked<'_>, place: Place<'_>) -> Vec<IdentityC
         return Vec::new();
     }
     let check = |(addon, _): (&Addon, Span)| IdentityCheck {
+        is_place: false,
         what: addon.what,
         ask: (place.cluster("describe")).with([format!("--format=value({})", addon.shown)]),
         want: "True".to_owned(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use gpuc_schema::Span;
-use gpuc_schema::config::{Gcp, GcpCreate, GcpReleaseChannel};
+use gpuc_schema::config::{Gcp, GcpCreate};
 use serde_json::json;
 
 use super::place::{self, Place};
@@ -51,6 +51,7 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
         tools: vec!["gcloud", "jq"],
         identity: vec![IdentityCheck {
             what: "Google Cloud project",
+            is_place: true,
             ask: Command::new(ask).with(["--format=value(projectId)"]),
             want: place.project.to_owned(),
             otherwise: format!(
@@ -88,6 +89,7 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Resou
         ),
         observe: observe(place),
         create: vec![command],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: settings.into_iter().map(|setting| setting.field).collect(),
         delete: vec![place.cluster("delete")],
@@ -158,7 +160,7 @@ fn networking(cluster: Checked<'_>, place: Place<'_>) -> Vec<Setting> {
 }
 
 fn release_channel(create: &GcpCreate, place: Place<'_>) -> Setting {
-    let channel = channel(create.release_channel.value);
+    let channel = super::upgrades::name(create.release_channel.value);
     let flag = format!("--release-channel={channel}");
     let want = json!(channel.to_uppercase());
     Setting::new(&kinds::RELEASE_CHANNEL, want, create.release_channel.span)
@@ -227,6 +229,7 @@ fn first_pool(cluster: Checked<'_>, place: Place<'_>) -> Resource {
         about: format!("the end of {DEFAULT_POOL}, which GKE made together with the cluster"),
         observe: observe(place),
         create: vec![delete.clone()],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: vec![Field {
             kind: &kinds::FIRST_POOL,
@@ -237,15 +240,6 @@ fn first_pool(cluster: Checked<'_>, place: Place<'_>) -> Resource {
         }],
         delete: Vec::new(),
         origin,
-    }
-}
-
-fn channel(channel: GcpReleaseChannel) -> &'static str {
-    match channel {
-        GcpReleaseChannel::Rapid => "rapid",
-        GcpReleaseChannel::Regular => "regular",
-        GcpReleaseChannel::Stable => "stable",
-        GcpReleaseChannel::Extended => "extended",
     }
 }
 

@@ -104,8 +104,13 @@ pub(super) const CONTROL_PLANE: FieldKind = FieldKind {
             (.currentMasterVersion // "" | split(".")[:2] | join(".")) as $have
             | if ($have | minor) >= ($want | minor) then $want else $have end"#,
     create: Some("--cluster-version"),
-    change: Change::InPlace,
-    source: "gcloud container clusters upgrade --help, Google Cloud SDK 528.0.0",
+    change: Change::Climbs {
+        reason: "GKE takes a control plane up by one minor version at a time",
+        back: "GKE takes no control plane back to an older minor version",
+    },
+    source: "gcloud container clusters upgrade --help, Google Cloud SDK 528.0.0; \
+             https://docs.cloud.google.com/kubernetes-engine/docs/how-to/upgrading-a-cluster and Google's skill \
+             gke-upgrades (SKILL.md), read 2026-11-22",
 };
 
 pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {

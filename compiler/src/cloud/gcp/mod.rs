@@ -27,6 +27,7 @@ mod storage;
 mod taints;
 #[cfg(test)]
 mod testing;
+mod upgrades;
 pub mod zones;
 
 use gpuc_schema::Span;
@@ -45,7 +46,7 @@ use super::{
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Pool, PoolTaint};
 use crate::node::Origin;
-use crate::plan::{Object, Provisioning, ResourceKind};
+use crate::plan::{Followed, Object, Provisioning, ResourceKind};
 
 /// Google Kubernetes Engine.
 #[derive(Debug)]
@@ -82,6 +83,7 @@ static FACTS: Facts = Facts {
     // cloud.google.com/kubernetes-engine/docs/how-to/gpus, on the taint of GPU nodes (as quoted by kserve
     // docs/samples/accelerators, read 2026-11-21).
     tolerates_resources: true,
+    places_compactly: true,
     reserved_prefixes: &[
         ("kubernetes.io/", "kubelets may not set such labels"),
         ("k8s.io/", "kubelets may not set such labels"),
@@ -308,6 +310,10 @@ impl Cloud for Gke {
     /// cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
     fn operator_toolkit(&self, _: &GpuCluster) -> &'static [(&'static str, &'static str)] {
         &[("RUNTIME_CONFIG_SOURCE", "file")]
+    }
+
+    fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
+        upgrades::followed(cluster, pool)
     }
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {

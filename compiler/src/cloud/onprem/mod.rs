@@ -50,6 +50,7 @@ static FACTS: Facts = Facts {
     // The nodes are there before gpuc hears of them: the script that taints them would close a pool that serves.
     startup_taints: None,
     tolerates_resources: false,
+    places_compactly: false,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     replaced_labels: &[],
     other_accelerators: &[],
@@ -150,6 +151,7 @@ impl Cloud for OnPrem {
             tools: vec!["kubectl", "jq"],
             identity: vec![IdentityCheck {
                 what: "kubeconfig context",
+                is_place: true,
                 ask: Command::new(["kubectl", "config", "get-contexts", context, "-o", "name"]),
                 want: context.clone(),
                 otherwise: "set KUBECONFIG to the kubeconfig that has this context".to_owned(),

@@ -57,6 +57,9 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
             .with_word(Word::Observed(program.to_owned()))
     };
     let annotate = |change: &str| kubectl(&["annotate", "node", host, "--overwrite", change]);
+    let taints_off: Vec<_> = taint_keys(pool).map(|taint| format!("{taint}-")).collect();
+    let untaint =
+        (!taints_off.is_empty()).then(|| kubectl(&["taint", "node", host]).with(taints_off));
     Resource {
         kind: &NODE,
         name: host.value.clone(),
@@ -69,6 +72,20 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
             absent: r"\(NotFound\)",
         },
         create: Vec::new(),
+        by_hand: untaint
+            .into_iter()
+            .chain([
+                kubectl(&["label", "node", host])
+                    .with(pool.labels.iter().map(|it| format!("{}-", it.key))),
+                kubectl(&[
+                    "annotate",
+                    "node",
+                    host,
+                    "gpuc.dev/labels-",
+                    "gpuc.dev/taints-",
+                ]),
+            ])
+            .collect(),
         comes_with: None,
         fields: vec![
             Field {
@@ -87,7 +104,10 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
                 // A run that is cut short between the two finds the taints unexplained, and does both again.
                 update: vec![
                     patch("json", TAINTS_PATCH),
-                    annotate(&format!("gpuc.dev/taints={}", taint_keys(pool))),
+                    annotate(&format!(
+                        "gpuc.dev/taints={}",
+                        taint_keys(pool).collect::<Vec<_>>().join(",")
+                    )),
                 ],
                 others: None,
                 origin: Origin::rule(
@@ -128,13 +148,10 @@ fn ours(pool: &Pool) -> Vec<&PoolTaint> {
     taints
 }
 
-/// The annotation: the taints that gpuc sets, without their values.
-fn taint_keys(pool: &Pool) -> String {
+/// The taints that gpuc sets, without their values, as the annotation has them.
+fn taint_keys(pool: &Pool) -> impl Iterator<Item = String> {
     let keys = ours(pool).into_iter();
-    let keys: Vec<_> = keys
-        .map(|taint| format!("{}:{}", taint.key, effect(taint.effect)))
-        .collect();
-    keys.join(",")
+    keys.map(|taint| format!("{}:{}", taint.key, effect(taint.effect)))
 }
 
 fn taints(pool: &Pool) -> Value {

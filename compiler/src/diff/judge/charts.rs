@@ -72,16 +72,18 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     let path = delta.path.as_deref();
     match (delta.fate(), path) {
         (Fate::Came, _) => Verdict::plain(Impact::Added),
+        (Fate::Went, _) if !setting.prunes => Verdict::because(
+            Impact::Nothing,
+            format!("{}: it runs on until `helm uninstall`", setting.nobody()),
+        ),
+        // With the kinds would go everybody's objects of them.
+        (Fate::Went, _) if chart.is_some_and(Chart::brings_kinds) => Verdict::because(
+            Impact::Nothing,
+            "nothing removes a chart that brings kinds: it runs on until `helm uninstall`",
+        ),
         (Fate::Went, _) => {
             let impact = rows.iter().map(|row| row.1).chain([usual]).min();
-            Verdict::because(
-                impact.unwrap_or(usual),
-                if setting.prunes {
-                    "what it runs is removed; kinds that it brought stay"
-                } else {
-                    "install.sh removes nothing: it runs on until `helm uninstall`"
-                },
-            )
+            Verdict::because(impact.unwrap_or(usual), "what it runs is removed")
         }
         (Fate::Stayed, Some("chart version")) => {
             let impact = rows.iter().map(|row| row.1).chain([usual]).min();

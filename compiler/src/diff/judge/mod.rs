@@ -3,6 +3,7 @@
 mod charts;
 mod kinds;
 mod pools;
+mod versions;
 
 use super::deltas::{Delta, Fate};
 use super::impact::Impact;
@@ -10,6 +11,8 @@ use super::parts::{Key, Part, Parts};
 use crate::lock::LOCK_FILE;
 use crate::plan::Change;
 pub use kinds::is_known;
+pub(super) use versions::{Move, move_of};
+use versions::{has_versions, version};
 
 /// What a difference does, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +63,24 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
+    /// Why what leaves the tree stays in the cluster, where nothing prunes.
+    pub(super) fn nobody(&self) -> &'static str {
+        if self.before.tool.is_empty() {
+            "install.sh removes nothing"
+        } else {
+            "it leaves together with the tool that would have removed it"
+        }
+    }
+
+    /// Where something stays that no script deletes.
+    pub(super) fn stays(&self) -> &'static str {
+        if self.before.own_hosts {
+            "as it is"
+        } else {
+            "in the cloud, and on the bill,"
+        }
+    }
+
     /// The part, as it is or else as it was.
     pub(super) fn part(&self, key: &Key) -> Option<&Part> {
         let before = self.before.all.get(key);
@@ -70,10 +91,25 @@ impl Setting<'_> {
 /// What a difference does.
 pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     match &delta.key {
+        Key::Place if is_condition(setting, delta) => Verdict::because(
+            Impact::Nothing,
+            "the scripts only look at it, and stop until it is so: see to it first",
+        ),
+        Key::Place if delta.fate() == Fate::Came => Verdict::plain(Impact::Added),
+        Key::Place if delta.fate() == Fate::Went => Verdict::because(
+            Impact::Deleted,
+            format!(
+                "no script deletes what runs: it stays {} until you do",
+                setting.stays()
+            ),
+        ),
         Key::Place => Verdict::because(
             Impact::Replaced,
-            "it is another cluster then: the one that is there stays as it is, and on the bill, and what the scripts \
-             and the tool make from now on is made elsewhere",
+            format!(
+                "it is another cluster then: the one that is there stays {} and what the scripts and the tool make \
+                 from now on is made elsewhere",
+                setting.stays()
+            ),
         ),
         Key::Pool(name) => pools::judge(setting, name, delta),
         Key::Resource(kind, _) => resource(setting, kind, delta),
@@ -85,8 +121,8 @@ pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             Verdict::because(
                 Impact::WorkloadRestarted,
                 format!(
-                    "{} removes what it brought when it is told that it is gone: suspend it before this is committed \
-                     (docs/gitops.md of gpuc says how)",
+                    "{} removes what it brought when it is told that it is gone: make it leave everything before this is \
+                     committed, as the steps say (gpuc diff --plan)",
                     setting.before.tool
                 ),
             )
@@ -109,8 +145,15 @@ pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     }
 }
 
+/// Whether it is only what a cluster of others must have before scripts do anything.
+fn is_condition(setting: &Setting<'_>, delta: &Delta) -> bool {
+    let path = delta.path.as_deref().unwrap_or_default();
+    let sides = [setting.before, setting.after];
+    sides.iter().any(|parts| parts.conditions.contains(path))
+}
+
 /// The script that makes the cluster itself.
-const CLUSTER: &str = "cluster";
+pub(in crate::diff) const CLUSTER: &str = "cluster";
 
 /// What a file is for of which only the text is known.
 fn file(path: &str) -> &'static str {
@@ -144,7 +187,8 @@ fn resource(setting: &Setting<'_>, kind: &str, delta: &Delta) -> Verdict {
                     Impact::Nothing
                 },
                 format!(
-                    "no script deletes the {kind}: it stays in the cloud, and on the bill, until you do"
+                    "no script deletes the {kind}: it stays {} until you do",
+                    setting.stays()
                 ),
             )
         }
@@ -158,29 +202,17 @@ fn field(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
     let before = setting.before.all.get(&delta.key)?;
     let after = setting.after.all.get(&delta.key)?;
     let field = after.fields.get(path).or(before.fields.get(path))?;
-    if field.name.starts_with("Kubernetes version") && is_older(delta) {
-        return Some(Verdict::because(
-            Impact::Nothing,
-            "no cloud takes a version back: what is newer stays as it is",
-        ));
-    }
     Some(match field.change {
+        Change::Climbs { .. } | Change::Rolls { .. } if has_versions(delta) => {
+            version(field, delta)
+        }
         Change::Replaces { reason } => Verdict::fact(Impact::Replaced, reason, field.source),
         Change::Rolls { reason } => Verdict::fact(Impact::NodesRecreated, reason, field.source),
         Change::Resizes => Verdict::fact(resized(delta), "nodes come or go", field.source),
-        Change::InPlace => Verdict::fact(Impact::Nothing, "changed in place", field.source),
+        Change::InPlace | Change::Climbs { .. } => {
+            Verdict::fact(Impact::Nothing, "changed in place", field.source)
+        }
     })
-}
-
-/// Whether a version is older than before.
-fn is_older(delta: &Delta) -> bool {
-    let version = |value: &Option<serde_json::Value>| -> Option<Vec<u32>> {
-        let parts = value.as_ref()?.as_str()?.split('.');
-        parts.map(|part| part.parse().ok()).collect()
-    };
-    version(&delta.from)
-        .zip(version(&delta.to))
-        .is_some_and(|(from, to)| to < from)
 }
 
 /// Whether there is less afterwards: a number that is smaller, or one that is gone.

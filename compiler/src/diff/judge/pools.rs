@@ -24,6 +24,8 @@ pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict
         ),
         Fate::Went => gone(setting, name, before.as_ref()),
         Fate::Stayed => host(setting, delta)
+            .or_else(|| handed_over(setting, delta))
+            .or_else(|| followed(setting, delta))
             .or_else(|| field(setting, delta))
             .unwrap_or_else(|| fact(setting, delta)),
     }
@@ -31,21 +33,84 @@ pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict
 
 fn gone(setting: &Setting<'_>, name: &str, pool: Option<&PoolSummary>) -> Verdict {
     let held = pool.map(holds).unwrap_or_default();
-    match successor(setting, name) {
+    let maker = setting.part(&Key::Pool(name.to_owned()));
+    let maker = maker.and_then(|part| part.maker);
+    let (stay, source) = match maker {
+        Some(maker) if setting.prunes => (
+            format!(
+                "{} drains its nodes and deletes them as soon as {} has removed its objects",
+                maker.name, setting.before.tool
+            ),
+            Some(maker.source),
+        ),
+        Some(maker) => (
+            format!(
+                "{}, and {} goes on making nodes for it, until `kubectl delete {}`",
+                setting.nobody(),
+                maker.name,
+                maker.kinds.first().map_or("", |(_, typed)| typed)
+            ),
+            Some(maker.source),
+        ),
+        None if setting.before.own_hosts => (
+            "no script visits its hosts any more: they go on serving until you drain them and take gpuc's labels and \
+             taints off"
+                .to_owned(),
+            None,
+        ),
+        None => (
+            "no script deletes nodes that run: they stay in the cloud, and on the bill, until you drain and delete them"
+                .to_owned(),
+            None,
+        ),
+    };
+    let verdict = match successor(setting, name) {
         Some(successor) => Verdict::because(
             Impact::Replaced,
             format!(
-                "it is called `{successor}` now, and a pool's name cannot be changed: `{successor}` is made anew, and the \
-                 nodes of `{name}` ({held}) stay in the cloud, and on the bill, until you delete them"
+                "it is called `{successor}` now, and a pool's name cannot be changed: `{successor}` is made anew; of \
+                 `{name}` ({held}): {stay}"
             ),
         ),
-        None => Verdict::because(
-            Impact::Deleted,
+        None => Verdict::because(Impact::Deleted, format!("{held}; {stay}")),
+    };
+    Verdict { source, ..verdict }
+}
+
+/// What becomes of a pool whose nodes something else makes from now on.
+fn handed_over(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
+    let (old, new) = (
+        setting.before.all.get(&delta.key)?,
+        setting.after.all.get(&delta.key)?,
+    );
+    let path = delta.path.as_deref()?;
+    if !old.fields.contains_key(path) && !new.fields.contains_key(path) {
+        return None;
+    }
+    match (old.maker, new.maker) {
+        (None, Some(maker)) => Some(Verdict::because(
+            Impact::Replaced,
             format!(
-                "{held}; no script deletes nodes that run: they stay in the cloud, and on the bill, until you drain \
-                 and delete them"
+                "{} makes its nodes from now on, when pods wait for some; what the scripts made stays {} until you \
+                 drain and delete it",
+                maker.name,
+                setting.stays()
             ),
-        ),
+        )),
+        (Some(maker), None) => Some(Verdict::fact(
+            Impact::Replaced,
+            format!(
+                "the scripts make its nodes from now on; those that {} made go {}",
+                maker.name,
+                if setting.prunes {
+                    "when its objects leave the cluster"
+                } else {
+                    "when somebody deletes its objects"
+                }
+            ),
+            maker.source,
+        )),
+        _ => None,
     }
 }
 
@@ -64,7 +129,7 @@ fn host(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
         return Some(Verdict::because(
             Impact::CapacityLost,
             format!(
-                "no script visits {name} any more: drain it, and take its label and taints off, or it goes on serving"
+                "no script visits {name} any more: drain it, and take gpuc's labels and taints off, or it goes on serving"
             ),
         ));
     }
@@ -73,6 +138,18 @@ fn host(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
         Impact::CapacityGained,
         format!("{name} comes"),
     ))
+}
+
+/// What becomes of nodes that follow something by themselves.
+fn followed(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
+    let path = delta.path.as_deref()?;
+    let of = |parts: &'_ super::Parts| parts.all.get(&delta.key)?.followed.get(path).cloned();
+    let (old, new) = (of(setting.before)?, of(setting.after)?);
+    Some(if new.rank > old.rank {
+        Verdict::fact(Impact::NodesRecreated, new.up, new.source)
+    } else {
+        Verdict::fact(Impact::Nothing, new.down, new.source)
+    })
 }
 
 /// The new pool that is like one that is gone, if there is exactly one: then it was renamed.

@@ -176,10 +176,20 @@ fn rollout(text: &mut String, diff: &Diff, room: usize) {
     if diff.rollout.is_empty() {
         return;
     }
-    let mut steps = format!(
-        "\n<details><summary>{}, in this order</summary>\n\n",
-        count(diff.rollout.len(), "step")
+    let steps = format!(
+        "\n<details><summary>{}, in this order</summary>\n\n{}\n</details>\n",
+        count(diff.rollout.len(), "step"),
+        steps(diff)
     );
+    if text.chars().count() + steps.chars().count() < room * 3 / 4 {
+        text.push_str(&steps);
+    } else {
+        text.push_str("\nThis takes steps in an order: `gpuc diff --plan` prints them.\n");
+    }
+}
+
+fn steps(diff: &Diff) -> String {
+    let mut steps = String::new();
     for (number, step) in diff.rollout.iter().enumerate() {
         steps.push_str(&format!("{}. {}\n", number + 1, cell(&step.what)));
         if !step.commands.is_empty() {
@@ -189,12 +199,36 @@ fn rollout(text: &mut String, diff: &Diff, room: usize) {
             steps.push_str(&format!("   {fence}sh\n   {commands}\n   {fence}\n"));
         }
     }
-    steps.push_str("\n</details>\n");
-    if text.chars().count() + steps.chars().count() < room * 3 / 4 {
-        text.push_str(&steps);
-    } else {
-        text.push_str("\nThis takes steps in an order: `gpuc diff --plan` prints them.\n");
+    steps
+}
+
+/// The steps of the rollout of each cluster.
+pub(super) fn plan(diffs: &Diffs) -> String {
+    let mut text = format!(
+        "### gpuc: the steps since {}\n",
+        cell(&format!("`{}`", diffs.base))
+    );
+    let mut left_out = 0;
+    for diff in diffs.clusters.iter().filter(|diff| !diff.is_empty()) {
+        let steps = if diff.rollout.is_empty() {
+            "No order to keep: apply the scripts, then let it sync.\n".to_owned()
+        } else {
+            steps(diff)
+        };
+        let section = format!("\n#### {}\n\n{steps}", cell(&diff.cluster));
+        if text.chars().count() + section.chars().count() + RESERVE / 2 > LONGEST {
+            left_out += 1;
+        } else {
+            text.push_str(&section);
+        }
     }
+    if left_out > 0 {
+        text.push_str(&format!(
+            "\n{} had no room here: `gpuc diff --plan` shows them all.\n",
+            count(left_out, "more cluster")
+        ));
+    }
+    text
 }
 
 /// The cluster as it will be, drawn; nothing where there is no room.

@@ -24,6 +24,8 @@ pub enum Format {
     Json,
     /// A comment on a pull request.
     Markdown,
+    /// The steps of a rollout, as Markdown.
+    Plan,
     /// Annotations for GitHub Actions.
     Github,
 }
@@ -38,6 +40,7 @@ pub fn render(diffs: &Diffs, format: Format) -> String {
             text + "\n"
         }
         Format::Markdown => markdown::render(diffs),
+        Format::Plan => markdown::plan(diffs),
         Format::Github => github::render(diffs),
     }
 }

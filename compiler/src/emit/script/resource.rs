@@ -109,6 +109,7 @@ fn field(field: &Field) -> String {
         Change::Replaces { reason } => ("replaces", reason),
         Change::Rolls { reason } if !field.update.is_empty() => ("rolls", reason),
         _ if field.update.is_empty() => ("replaces", "no command changes it"),
+        Change::Climbs { reason, .. } => ("climbs", reason),
         Change::Rolls { .. } => unreachable!("what rolls nodes and has commands is above"),
         Change::InPlace | Change::Resizes => ("changes", ""),
     };

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use super::{Goods, Place, annotate, as_text, has_null, put};
 use crate::chart::KUBE_SYSTEM;
 use crate::node::{Node, Origin};
-use crate::plan::{Delivery, Object, Release, Step, What};
+use crate::plan::{Delivery, Guide, Object, Release, Step, What};
 
 /// The folder of the objects, below the cluster's.
 const FOLDER: &str = "argocd";
@@ -46,9 +46,21 @@ pub(super) fn delivery(cluster: &str, argocd: &Argocd, goods: &Goods<'_>) -> Del
         tool: "Argo CD",
         folder: FOLDER,
         objects,
-        guide: place.guide([None; 2], argocd.cluster.is_some()),
+        guide: Guide {
+            renders: true,
+            ..place.guide([None; 2], argocd.cluster.is_some(), LEAVING)
+        },
     }
 }
+
+/// The Application that brings the others first, then those without the finalizer that removes what they brought.
+///
+/// Source: argo-cd.readthedocs.io user-guide/app_deletion, read 2026-11-21.
+const LEAVING: &[&str] = &[
+    "kubectl delete --ignore-not-found --kustomize argocd",
+    r#"kubectl patch --kustomize argocd/apps --type merge --patch '{"metadata": {"finalizers": null}}'"#,
+    "kubectl delete --ignore-not-found --kustomize argocd/apps",
+];
 
 /// What keeps Argo CD from removing namespaces, in which other people's things may be by then, and volumes. A job,
 /// which Kubernetes does not let change, is made anew.

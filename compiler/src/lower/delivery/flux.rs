@@ -47,9 +47,24 @@ pub(super) fn delivery(cluster: &str, flux: &Flux, goods: &Goods<'_>) -> Deliver
         tool: "Flux",
         folder: FOLDER,
         objects,
-        guide: place.guide([flux.secret.as_ref(), flux.chart_secret.as_ref()], false),
+        guide: place.guide(
+            [flux.secret.as_ref(), flux.chart_secret.as_ref()],
+            false,
+            LEAVING,
+        ),
     }
 }
+
+/// Flux neither prunes nor uninstalls for what is suspended; the Kustomizations go first, because they would wake the
+/// `HelmRelease`s again.
+///
+/// Source: fluxcd/kustomize-controller `internal/controller/kustomization_controller.go`
+/// (`finalizerShouldDeleteResources`); fluxcd/helm-controller `internal/controller/helmrelease_controller.go`
+/// (`reconcileDelete`), read 2026-11-21.
+const LEAVING: &[&str] = &[
+    r#"for folder in flux flux/*/; do kubectl patch --kustomize "$folder" --type merge --patch '{"spec": {"suspend": true}}'; done"#,
+    r#"for folder in flux flux/*/; do kubectl delete --ignore-not-found --kustomize "$folder"; done"#,
+];
 
 /// What keeps Flux from removing namespaces, in which other people's things may be by then, and volumes; and from
 /// taking a shell's or a dashboard's variables for its own where somebody brings the tree by a Kustomization that has

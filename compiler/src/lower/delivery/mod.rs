@@ -72,7 +72,8 @@ fn is_kept(object: &Object) -> bool {
 
 /// Whether Kubernetes refuses changes: of the pods of jobs, of a class's value and of whether it preempts.
 ///
-/// Source: `ValidatePriorityClassUpdate` in kubernetes `pkg/apis/scheduling/validation/validation.go` (from memory).
+/// Source: `ValidatePriorityClassUpdate` in kubernetes `pkg/apis/scheduling/validation/validation.go`, read
+/// 2026-11-22.
 fn is_fixed(object: &Object) -> bool {
     matches!(
         object.identity.kind.as_str(),
@@ -150,6 +151,7 @@ impl Place<'_> {
         &self,
         [secret, chart_secret]: [Option<&Spanned<String>>; 2],
         elsewhere: bool,
+        leaving: &'static [&'static str],
     ) -> Guide {
         Guide {
             repository: self.repository.value.clone(),
@@ -159,6 +161,8 @@ impl Place<'_> {
             secret: secret.map(|it| it.value.clone()),
             chart_secret: chart_secret.map(|it| it.value.clone()),
             elsewhere,
+            renders: false,
+            leaving,
         }
     }
 }

@@ -52,6 +52,8 @@ pub(super) fn needs(cluster: &Cluster, task: Task<'_>, ask: GpuAsk<'_>, pool: &P
     // What is read and written by a card cannot move. Source: NVIDIA Network Operator 26.4, deployment examples: test
     // pods of shared RDMA devices have `IPC_LOCK` (from memory).
     let shares_cards = |offer: &Offer| offer.resource == RDMA_RESOURCE;
+    // Pods with EFA need none: those of aws/aws-k8s-tester@7652d764
+    // `test/cases/nvidia/manifests/mpi-job-nccl-test-multi-node.yaml` have none, read 2026-11-22.
     if pool.fabric.iter().any(shares_cards) {
         needs.capabilities.push("IPC_LOCK");
     }

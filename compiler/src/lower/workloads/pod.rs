@@ -317,12 +317,11 @@ fn serve(task: Task<'_>, container: &mut Value) {
 pub(super) const PORT: &str = "main";
 
 fn probe(probe: &Probe) -> Value {
+    let port = probe.port.map(|port| port.value);
     let (kind, how) = match &probe.path {
-        Some(path) => (
-            "httpGet",
-            json!({"port": probe.port.value, "path": path.value}),
-        ),
-        None => ("tcpSocket", json!({"port": probe.port.value})),
+        _ if !probe.exec.is_empty() => ("exec", json!({"command": texts(&probe.exec)})),
+        Some(path) => ("httpGet", json!({"port": port, "path": path.value})),
+        None => ("tcpSocket", json!({"port": port})),
     };
     slim(json!({
         kind: how,

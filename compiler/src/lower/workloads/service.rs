@@ -126,8 +126,8 @@ fn autoscaler(work: &Work<'_>, scaling: &Scaling) -> Object {
 
 fn budget(work: &Work<'_>, budget: &DisruptionBudget) -> Object {
     let (key, count) = match budget {
-        DisruptionBudget::MaxUnavailable(count) => ("maxUnavailable", count.value),
-        DisruptionBudget::MinAvailable(count) => ("minAvailable", count.value),
+        DisruptionBudget::MaxUnavailable(count) => ("maxUnavailable", &count.value),
+        DisruptionBudget::MinAvailable(count) => ("minAvailable", &count.value),
     };
     let object = json!({
         "apiVersion": "policy/v1",

@@ -5,7 +5,7 @@ use crate::diag::{Code, Report, Severity, words};
 use crate::manifests::place::Cause;
 use crate::manifests::{Pod, Rule, Scene};
 use crate::model::POOL_LABEL;
-use crate::placement::{Demand, Requirement};
+use crate::placement::{Defaults, Demand, Requirement};
 
 /// A pod chooses nodes by a label that another cloud sets.
 pub(super) static RULE: Rule = Rule {
@@ -126,7 +126,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 
 /// What a pod requires of labels.
 fn required(pod: &Pod<'_>) -> Vec<Requirement> {
-    let demand = Demand::of_pod(pod.spec);
+    let demand = Demand::of_pod(pod.spec, &Defaults::default());
     let terms = demand.affinity.into_iter().flatten();
     let mut required = demand.selector;
     required.extend(terms.flat_map(|term| term.labels));

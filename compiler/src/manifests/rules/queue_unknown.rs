@@ -1,7 +1,7 @@
 //! A job names a queue that its team does not have.
 
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::place::{queue_named, team_of};
+use crate::manifests::place::queue_named;
 use crate::manifests::{Object, Rule, Scene};
 use crate::model::QUEUE;
 
@@ -87,7 +87,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     }
     for object in scene.objects {
         let team = object.namespace.as_deref();
-        let team = team.and_then(|namespace| team_of(scene.cluster, namespace));
+        let team = team.and_then(|namespace| scene.cluster.team_of(namespace));
         let (Some((team, index)), Some(queue)) = (team, queue_named(object)) else {
             continue;
         };

@@ -108,7 +108,19 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             continue;
         };
         let message = format!("{} asks for more than a node of any pool has", pod.title());
-        let mut draft = report.draft(&RULE.code, first.asked, message);
+        // What the pod does not say, the cluster's file may give it.
+        let is_here = first.asked.source == pod.spec.span().source;
+        let is_said = first.asked.is_written() && is_here;
+        let span = if is_said {
+            first.asked
+        } else {
+            unplaced.span(&scene.pods)
+        };
+        let mut draft = report.draft(&RULE.code, span, message);
+        if !is_said {
+            let why = "a container of the team is given so much that says nothing";
+            draft = draft.label(first.asked, why);
+        }
         for (pool, reason) in &reasons {
             draft = draft.label(reason.place, format!("pool `{}` {reason}", pool.name));
         }

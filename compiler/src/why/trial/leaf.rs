@@ -16,16 +16,20 @@ pub struct Leaf {
     pub is_section: bool,
 }
 
-/// How much work is done at most: the parts that are changed times the size of the document, since each of them is a
-/// run of the compiler over all of it.
-const MOST: usize = 400_000;
+/// The parts of a document.
+#[derive(Clone, Debug)]
+pub struct Leaves {
+    /// All of them, the likeliest first.
+    pub all: Vec<Leaf>,
+    /// How many of them are known to matter.
+    pub early: usize,
+    /// How large the document is.
+    pub size: usize,
+}
 
-/// How many parts are changed however large the document is.
-const LEAST: usize = 24;
-
-/// The parts of a document, those at or in some places first, and how many are left out because there are too many.
-pub fn leaves(root: &Node, early: &[Span]) -> (Vec<Leaf>, usize) {
-    let mut leaves = Vec::new();
+/// The parts of a document, those at or in some places first.
+pub fn leaves(root: &Node, early: &[Span]) -> Leaves {
+    let mut all = Vec::new();
     let mut size = 0;
     walk(root, &mut |path, node| {
         size += 1;
@@ -33,18 +37,16 @@ pub fn leaves(root: &Node, early: &[Span]) -> (Vec<Leaf>, usize) {
         if path.0.is_empty() || is_base || !node.span().is_written() {
             return;
         }
-        leaves.push(Leaf {
+        all.push(Leaf {
             path: path.clone(),
             span: node.span(),
             is_section: !is_leaf(node),
         });
     });
     let is_early = |leaf: &Leaf| early.iter().any(|span| touches(leaf.span, *span));
-    leaves.sort_by_key(|leaf| (!is_early(leaf), leaf.is_section));
-    let most = (MOST / size.max(1)).max(LEAST);
-    let cut = leaves.len().saturating_sub(most);
-    leaves.truncate(most);
-    (leaves, cut)
+    all.sort_by_key(|leaf| (!is_early(leaf), leaf.is_section));
+    let early = all.iter().filter(|leaf| is_early(leaf)).count();
+    Leaves { all, early, size }
 }
 
 /// Whether one place is the other, or in it.
@@ -55,22 +57,30 @@ pub(in crate::why) fn touches(one: Span, other: Span) -> bool {
 /// The document with the part replaced; without it where there is nothing to put there.
 pub(super) fn replaced(root: &Node, path: &Path, new: Option<Value>) -> Option<Node> {
     let mut root = root.clone();
-    let (last, above) = path.0.split_last()?;
-    let mut node = &mut root;
-    for step in above {
-        node = below(node, step)?;
-    }
     match new {
-        Some(value) => below(node, last)?.value = value,
-        None => match (&mut node.value, last) {
-            (Value::Mapping(entries), Step::Key(key)) => entries.retain(|entry| entry.key != *key),
-            (Value::Sequence(items), Step::Index(index)) if *index < items.len() => {
-                items.remove(*index);
-            }
-            _ => return None,
-        },
+        Some(value) => at(&mut root, &path.0)?.value = value,
+        None => remove(&mut root, path)?,
     }
     Some(root)
+}
+
+/// Takes a part out of a document.
+pub(super) fn remove(root: &mut Node, path: &Path) -> Option<()> {
+    let (last, above) = path.0.split_last()?;
+    let node = at(root, above)?;
+    match (&mut node.value, last) {
+        (Value::Mapping(entries), Step::Key(key)) => entries.retain(|entry| entry.key != *key),
+        (Value::Sequence(items), Step::Index(index)) if *index < items.len() => {
+            items.remove(*index);
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// A part of a document.
+pub(super) fn at<'n>(root: &'n mut Node, path: &[Step]) -> Option<&'n mut Node> {
+    path.iter().try_fold(root, below)
 }
 
 fn below<'n>(node: &'n mut Node, step: &Step) -> Option<&'n mut Node> {

@@ -5,6 +5,7 @@
 mod leaf;
 mod moved;
 mod other;
+mod screen;
 
 use std::collections::BTreeMap;
 
@@ -14,10 +15,11 @@ use crate::lock::LOCK_FILE;
 use crate::node::Node;
 
 pub(super) use leaf::touches;
-pub use leaf::{Leaf, leaves};
+pub use leaf::{Leaf, Leaves, leaves};
 use moved::Moved;
 pub(super) use moved::{short, shown};
 use other::{Other, others, without};
+pub use screen::suspects;
 
 use super::At;
 use super::page::Page;
@@ -112,6 +114,7 @@ fn compare(
 }
 
 /// What a file became.
+#[derive(Clone, Copy)]
 enum After<'t> {
     Same,
     Gone,
@@ -134,21 +137,26 @@ impl Trial {
 
     /// What became of some parts of a file.
     fn moved(&self, file: &str, page: &Page, parts: &[At]) -> Vec<Moved> {
-        let all = |moved: Moved| vec![moved; parts.len()];
-        let after = match self.after(file) {
-            After::Same => return all(Moved::No),
-            After::Gone => return all(Moved::Gone),
-            After::Other(text) => Page::new(file, text),
-        };
-        let lines = moved::lines(page.text(), after.text());
-        let one = |at: &At| match (at, page.root(), after.root()) {
-            (At::Whole, _, _) => Moved::Now(None),
-            (At::Field(path), Some(old), Some(new)) => moved::field(old, new, path),
-            (At::Field(_), _, _) => Moved::Gone,
-            (At::Line(line), _, _) => lines.get(line - 1).cloned().unwrap_or(Moved::No),
-        };
-        parts.iter().map(one).collect()
+        moved_of(file, page, self.after(file), parts)
     }
+}
+
+/// What became of some parts of a file.
+fn moved_of(file: &str, page: &Page, after: After<'_>, parts: &[At]) -> Vec<Moved> {
+    let all = |moved: Moved| vec![moved; parts.len()];
+    let after = match after {
+        After::Same => return all(Moved::No),
+        After::Gone => return all(Moved::Gone),
+        After::Other(text) => Page::new(file, text),
+    };
+    let lines = moved::lines(page.text(), after.text());
+    let one = |at: &At| match (at, page.root(), after.root()) {
+        (At::Whole, _, _) => Moved::Now(None),
+        (At::Field(path), Some(old), Some(new)) => moved::field(old, new, path),
+        (At::Field(_), _, _) => Moved::Gone,
+        (At::Line(line), _, _) => lines.get(line - 1).cloned().unwrap_or(Moved::No),
+    };
+    parts.iter().map(one).collect()
 }
 
 /// What moves each of some parts of a file: of several changes of one part of the input, the first that did. A section

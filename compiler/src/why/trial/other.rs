@@ -10,8 +10,8 @@ use crate::node::{Entry, Node, Scalar, Value};
 use crate::schema;
 use crate::yaml::core_schema::Core;
 
-use super::super::path::{Step, walk};
-use super::leaf::{Leaf, replaced};
+use super::super::path::{Path, Step, walk};
+use super::leaf::{Leaf, at, replaced};
 
 /// The document with one thing changed.
 pub(super) struct Other {
@@ -287,6 +287,19 @@ fn rename(node: &mut Node, old: &str, new: &str) {
 
 /// Another choice in a place that holds one of several things: `mps` where there was `timeSlicing`.
 fn chosen(root: &Node, leaf: &Leaf, node: &Node) -> Vec<Other> {
+    let others = choices(leaf, node).into_iter();
+    let other = |(entries, tried)| {
+        Some(Other {
+            root: replaced(root, &leaf.path, Some(Value::Mapping(entries)))?,
+            tried,
+            renamed: None,
+        })
+    };
+    others.filter_map(other).collect()
+}
+
+/// Those choices, each with what was done, in words.
+fn choices(leaf: &Leaf, node: &Node) -> Vec<(Vec<Entry>, String)> {
     let [Entry { key, value, .. }] = node.entries() else {
         return Vec::new();
     };
@@ -296,19 +309,56 @@ fn chosen(root: &Node, leaf: &Leaf, node: &Node) -> Vec<Other> {
     }
     let choices = schema::key(&place).map(|key| key.keys).unwrap_or_default();
     let others = choices.into_iter().filter(|(other, _)| other != key);
-    others
-        .filter_map(|(other, _)| {
-            let mut entries = node.entries().to_vec();
-            let entry = entries.first_mut()?;
-            entry.key.clone_from(&other);
-            entry.value = value.clone();
-            Some(Other {
-                root: replaced(root, &leaf.path, Some(Value::Mapping(entries)))?,
-                tried: format!("with `{other}` instead of `{key}`"),
-                renamed: None,
-            })
-        })
-        .collect()
+    let choice = |(other, _): (String, _)| {
+        let mut entries = node.entries().to_vec();
+        let entry = entries.first_mut()?;
+        entry.key.clone_from(&other);
+        entry.value = value.clone();
+        Some((entries, format!("with `{other}` instead of `{key}`")))
+    };
+    others.filter_map(choice).collect()
+}
+
+/// What could stand in a place instead, without a document around it.
+#[derive(Clone)]
+pub(super) enum Instead {
+    /// This value.
+    Value(Value),
+    /// Another name, wherever this one stands.
+    Name(String, String),
+}
+
+/// What could stand in a place instead, the likeliest to be understood first.
+pub(super) fn instead(root: &Node, leaf: &Leaf, cluster: Option<&Cluster>) -> Vec<Instead> {
+    let Some(node) = leaf.path.find(root) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    if let Value::Scalar(scalar) = &node.value {
+        if let Core::Text(old) = scalar.core()
+            && is_name(leaf)
+        {
+            // Any other may be somebody else's already.
+            return vec![Instead::Name(old.to_owned(), format!("{old}x"))];
+        }
+        let values = values(root, leaf, scalar, cluster).into_iter();
+        all.extend(values.map(|value| Instead::Value(Value::Scalar(value))));
+    }
+    let choices = choices(leaf, node).into_iter();
+    all.extend(choices.map(|(entries, _)| Instead::Value(Value::Mapping(entries))));
+    all
+}
+
+/// Puts it there.
+pub(super) fn put(root: &mut Node, path: &Path, instead: &Instead) {
+    match instead {
+        Instead::Name(old, new) => rename(root, old, new),
+        Instead::Value(value) => {
+            if let Some(node) = at(root, &path.0) {
+                node.value = value.clone();
+            }
+        }
+    }
 }
 
 /// A scalar as people write it.

@@ -86,9 +86,8 @@ kind! {
         /// How many GPUs, slices or shares on each.
         #[schemars(range(min = 1))]
         gpus_per_node: Spanned<u32>,
-        /// How many groups, each with the whole model.
+        /// How many groups, each with the whole model; 0 to stop it.
         #[serde(default = "one")]
-        #[schemars(range(min = 1))]
         replicas: Spanned<u32>,
         /// What the leaders run instead. Default: what workers run.
         #[serde(default, skip_serializing_if = "Option::is_none")]

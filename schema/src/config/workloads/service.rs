@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{EnvFrom, NamedVolume, Pods, RunAs, ValuesFrom, kind, one};
 use crate::Spanned;
-use crate::config::{Quantity, TextMap};
+use crate::config::{CountOrPercent, Quantity, TextMap};
 
 kind! {
     /// A service whose pods are all alike.
     Deployment {
-        /// How many pods. With `autoscaling`, nobody says it but the autoscaler.
+        /// How many pods; 0 to stop it. With `autoscaling`, nobody says it but the autoscaler.
         #[serde(default = "one")]
-        #[schemars(range(min = 1))]
         replicas: Spanned<u32>,
         /// How many GPUs, slices or shares for each pod. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,9 +37,8 @@ kind! {
 kind! {
     /// A service whose pods keep their names and volumes.
     StatefulSet {
-        /// How many pods.
+        /// How many pods; 0 to stop it.
         #[serde(default = "one")]
-        #[schemars(range(min = 1))]
         replicas: Spanned<u32>,
         /// How many GPUs, slices or shares for each pod. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,26 +98,31 @@ pub enum ServiceType {
 pub struct Probes {
     /// Until it succeeds, the others wait: large models take minutes to load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub startup: Option<Probe>,
+    pub startup: Option<Spanned<Probe>>,
     /// As long as it fails, the pod is sent no requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub readiness: Option<Probe>,
+    pub readiness: Option<Spanned<Probe>>,
     /// When it fails, the container is restarted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub liveness: Option<Probe>,
+    pub liveness: Option<Spanned<Probe>>,
 }
 
-/// A question asked again and again.
+/// A question asked again and again: of a port, or by a command in the container.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Probe {
     /// The port that is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65535))]
-    pub port: Spanned<u16>,
+    pub port: Option<Spanned<u16>>,
     /// The path that must answer by HTTP. Default: it is enough that the port takes connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["/health"]))]
     pub path: Option<Spanned<String>>,
+    /// Instead of a port: the command that must succeed, with its arguments. No shell reads it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["cat", "/tmp/ready"]]))]
+    pub exec: Vec<Spanned<String>>,
     /// How often, in seconds. Default: 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -168,8 +171,8 @@ pub struct ScalingMetric {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DisruptionBudget {
-    /// So many may be away.
-    MaxUnavailable(Spanned<u32>),
-    /// So many must stay.
-    MinAvailable(Spanned<u32>),
+    /// So many may be away, or such a part of them.
+    MaxUnavailable(Spanned<CountOrPercent>),
+    /// So many must stay, or such a part of them.
+    MinAvailable(Spanned<CountOrPercent>),
 }

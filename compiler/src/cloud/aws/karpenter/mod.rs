@@ -3,6 +3,7 @@
 //! A pool whose number of nodes is fixed stays a managed node group: Karpenter makes a node when a pod waits for one,
 //! and keeps no number of them, and it must itself run on a node that it does not make.
 
+mod drift;
 mod node_class;
 mod node_pool;
 mod policy;
@@ -20,6 +21,7 @@ use crate::check::Checked;
 use crate::model::{Cluster, MachineType, Pool};
 use crate::plan::Object;
 
+pub(super) use drift::{MAKER, followed};
 pub(super) use node_class::image;
 pub(super) use node_pool::capacity;
 pub(super) use stack::{LEFT, STACK, file, resources};

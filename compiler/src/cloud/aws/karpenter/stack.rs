@@ -103,6 +103,7 @@ fn stack(checked: &Checked<'_>, target: &Target, origin: Origin) -> Resource {
             absent: "does not exist",
         },
         create: vec![deploy.clone()],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: vec![Field {
             kind: &TEMPLATE,
@@ -160,6 +161,7 @@ fn machines(checked: &Checked<'_>, target: &Target, origin: Origin) -> Option<Re
             absent: "no machine is an answer, and no error",
         },
         create: Vec::new(),
+        by_hand: Vec::new(),
         comes_with: None,
         fields: Vec::new(),
         delete: vec![

@@ -45,6 +45,7 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
             absent: "ResourceNotFoundException",
         },
         create: creation(&group, &target),
+        by_hand: Vec::new(),
         comes_with: None,
         fields: fields(&group, &target),
         delete: vec![delete],

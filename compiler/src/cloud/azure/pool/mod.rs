@@ -27,6 +27,7 @@ pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
             absent: "\\((Resource(Group)?)?NotFound\\)",
         },
         create: vec![settings.create()],
+        by_hand: Vec::new(),
         comes_with: settings.comes_with(),
         fields: settings.fields(),
         delete: settings.delete(),

@@ -249,6 +249,7 @@ pub(super) fn of_others(cluster: Checked<'_>, place: Place<'_>) -> Vec<IdentityC
     let shown = "--format=value(networkConfig.enableMultiNetworking)";
     vec![IdentityCheck {
         what: "several networks for pods in the GKE cluster",
+        is_place: false,
         ask: place.cluster("describe").with([shown]),
         want: "True".to_owned(),
         otherwise: format!(

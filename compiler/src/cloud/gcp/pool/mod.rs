@@ -42,6 +42,7 @@ pub(super) fn resource(cluster: Checked<'_>, pool: &Pool, place: Place<'_>) -> R
             absent: "code=404, message=Not found: ",
         },
         create: vec![create],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: settings.into_iter().map(|setting| setting.field).collect(),
         delete: vec![place.pool("delete", &pool.name)],

@@ -10,8 +10,8 @@ use super::{Setting, Verdict};
 mod table;
 
 use Impact::{
-    Added, Deleted, Nothing, PluginRestarted, QuotaCut, QuotaRaised, ServiceRestarted,
-    WatchedDifferently, WorkloadRestarted,
+    Added, Nothing, PluginRestarted, QuotaCut, QuotaRaised, ServiceRestarted, WatchedDifferently,
+    WorkloadRestarted,
 };
 use table::{Kind, Row, find};
 
@@ -41,7 +41,7 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         // In a namespace that is new there is nothing yet to be kept from anything.
         Fate::Came if is_in_new_namespace(setting, &delta.key) => Verdict::plain(Added),
         Fate::Came => Verdict::plain(kind.came),
-        Fate::Went => went(setting, kind, part),
+        Fate::Went => went(setting, kind, part, name),
         Fate::Stayed => stayed(kind, part, delta),
     }
 }
@@ -78,19 +78,24 @@ fn by_use(kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
     }
 }
 
-fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>) -> Verdict {
+fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, name: &str) -> Verdict {
     match kind.name {
         "Namespace" => Verdict::because(
             Nothing,
             "nothing removes a namespace: with it would go all that is in it",
         ),
-        "PersistentVolumeClaim" => Verdict::because(
-            Deleted,
-            "with the claim goes its data, unless its class retains it",
-        ),
         _ if !setting.prunes => Verdict::because(
-            kind.went,
-            "install.sh removes nothing: it stays until `kubectl delete`",
+            Nothing,
+            format!(
+                "{}: it stays as it is until `kubectl delete {}`",
+                setting.nobody(),
+                name.to_lowercase()
+            ),
+        ),
+        // A tool has marks on it for that.
+        "PersistentVolumeClaim" => Verdict::because(
+            Nothing,
+            "nothing removes a volume claim: it stays, with its data, until `kubectl delete persistentvolumeclaim`",
         ),
         "DaemonSet" | "Deployment" => Verdict::plain(restart(part).0),
         _ => Verdict::plain(kind.went),

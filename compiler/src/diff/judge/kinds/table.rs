@@ -49,9 +49,33 @@ impl Row {
     }
 }
 
-const CORE: &str = "kubernetes/kubernetes pkg/apis, Validate…Update of the kind (from memory)";
+const CLAIM: &str = "kubernetes/kubernetes pkg/apis/core/validation/validation.go, ValidatePersistentVolumeClaimUpdate, read \
+    2026-11-22";
+const VOLUME: &str = "kubernetes/kubernetes pkg/apis/core/validation/validation.go, ValidatePersistentVolumeUpdate: the source \
+    is immutable after creation, read 2026-11-22";
+const POD: &str = "kubernetes/kubernetes pkg/apis/core/validation/validation.go, ValidatePodUpdate: only images and \
+    deadlines may be updated, read 2026-11-22";
+const SERVICE: &str = "kubernetes/kubernetes pkg/apis/core/validation/validation.go, validateUpgradeDowngradeClusterIPs, read \
+    2026-11-22";
+const SELECTOR: &str = "kubernetes/kubernetes pkg/registry/apps, ValidateUpdate of the kind's strategy.go: \
+    ValidateImmutableField of spec.selector, read 2026-11-22 for deployments";
+const STATEFUL: &str = "kubernetes/kubernetes pkg/apis/apps/validation/validation.go, ValidateStatefulSetUpdate: updates for \
+    other fields than replicas, ordinals, template, updateStrategy, revisionHistoryLimit, \
+    persistentVolumeClaimRetentionPolicy and minReadySeconds are forbidden; its message, read 2026-11-22";
+const JOB: &str = "kubernetes/kubernetes pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate, read 2026-11-22";
+const HANDLER: &str = "kubernetes/kubernetes pkg/apis/node/validation/validation.go, ValidateRuntimeClassUpdate, read \
+    2026-11-22";
+const BINDING: &str = "kubernetes/kubernetes pkg/apis/rbac/validation/validation.go, ValidateRoleBindingUpdate and \
+    ValidateClusterRoleBindingUpdate, read 2026-11-22";
+const TEMPLATE: &str = "kubernetes/kubernetes pkg/apis/resource/validation/validation.go, ValidateResourceClaimTemplateUpdate, \
+    read 2026-11-22";
+const PRIORITY: &str = "kubernetes/kubernetes pkg/apis/scheduling/validation/validation.go, ValidatePriorityClassUpdate, read \
+    2026-11-22";
+const CLASS: &str = "kubernetes/kubernetes pkg/apis/storage/validation/validation.go, ValidateStorageClassUpdate, read \
+    2026-11-22";
 const KUEUE: &str = "kueue 0.19 CRDs, x-kubernetes-validations with oldSelf, read 2026-11-22";
-const JOBSET: &str = "jobset CRD, x-kubernetes-validations with oldSelf, read 2026-11-22; replicatedJobs: its webhook (from memory)";
+const JOBSET: &str = "jobset CRD, x-kubernetes-validations with oldSelf, read 2026-11-22; replicatedJobs: its webhook (from \
+     memory)";
 const TRAINER: &str =
     "kubeflow trainer CRD, x-kubernetes-validations with oldSelf, read 2026-11-22";
 const OPERATOR: &str =
@@ -95,16 +119,16 @@ pub(super) const KINDS: &[Kind] = &[
             Nothing,
             "the volume grows, where its class lets it",
         )],
-        fixed: &[("spec", CORE)],
+        fixed: &[("spec", CLAIM)],
         ..kind("", "PersistentVolumeClaim", Nothing)
     },
     Kind {
-        fixed: &[("spec.csi", CORE)],
+        fixed: &[("spec.csi", VOLUME)],
         ..kind("", "PersistentVolume", AccessChanged)
     },
     Kind {
         went: WorkloadRestarted,
-        fixed: &[("spec", CORE)],
+        fixed: &[("spec", POD)],
         ..kind("", "Pod", Nothing)
     },
     Kind {
@@ -115,7 +139,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     rules("", "LimitRange"),
     Kind {
-        fixed: &[("spec.clusterIP", CORE)],
+        fixed: &[("spec.clusterIP", SERVICE)],
         ..kind("", "Service", AccessChanged)
     },
     rules("", "ServiceAccount"),
@@ -127,23 +151,23 @@ pub(super) const KINDS: &[Kind] = &[
     Kind {
         went: ServiceRestarted,
         rows: &[Row::Restarts("spec.template")],
-        fixed: &[("spec.selector", CORE)],
+        fixed: &[("spec.selector", SELECTOR)],
         ..kind("apps", "DaemonSet", Nothing)
     },
     Kind {
         went: WorkloadRestarted,
         rows: &[Row::Restarts("spec.template"), Row::Pods("spec.replicas")],
-        fixed: &[("spec.selector", CORE)],
+        fixed: &[("spec.selector", SELECTOR)],
         ..kind("apps", "Deployment", Nothing)
     },
     Kind {
         went: WorkloadRestarted,
         rows: &[Row::Restarts("spec.template"), Row::Pods("spec.replicas")],
         fixed: &[
-            ("spec.selector", CORE),
-            ("spec.serviceName", CORE),
-            ("spec.podManagementPolicy", CORE),
-            ("spec.volumeClaimTemplates", CORE),
+            ("spec.selector", STATEFUL),
+            ("spec.serviceName", STATEFUL),
+            ("spec.podManagementPolicy", STATEFUL),
+            ("spec.volumeClaimTemplates", STATEFUL),
         ],
         ..kind("apps", "StatefulSet", Nothing)
     },
@@ -156,11 +180,11 @@ pub(super) const KINDS: &[Kind] = &[
     Kind {
         went: WorkloadRestarted,
         fixed: &[
-            ("spec.template", CORE),
-            ("spec.selector", CORE),
-            ("spec.completionMode", CORE),
-            ("spec.completions", CORE),
-            ("spec.podFailurePolicy", CORE),
+            ("spec.template", JOB),
+            ("spec.selector", JOB),
+            ("spec.completionMode", JOB),
+            ("spec.completions", JOB),
+            ("spec.podFailurePolicy", JOB),
         ],
         rows: &[Row::Pods("spec.parallelism")],
         ..kind("batch", "Job", Nothing)
@@ -259,7 +283,7 @@ pub(super) const KINDS: &[Kind] = &[
     ),
     rules("networking.k8s.io", "NetworkPolicy"),
     Kind {
-        fixed: &[("handler", CORE)],
+        fixed: &[("handler", HANDLER)],
         ..kind("node.k8s.io", "RuntimeClass", AccessChanged)
     },
     kind("nfd.k8s-sigs.io", "NodeFeatureRule", ServiceRestarted),
@@ -274,12 +298,12 @@ pub(super) const KINDS: &[Kind] = &[
     kind("policy", "PodDisruptionBudget", Nothing),
     rules(RBAC, "ClusterRole"),
     Kind {
-        fixed: &[("roleRef", CORE)],
+        fixed: &[("roleRef", BINDING)],
         ..rules(RBAC, "ClusterRoleBinding")
     },
     rules(RBAC, "Role"),
     Kind {
-        fixed: &[("roleRef", CORE)],
+        fixed: &[("roleRef", BINDING)],
         ..rules(RBAC, "RoleBinding")
     },
     Kind {
@@ -291,19 +315,19 @@ pub(super) const KINDS: &[Kind] = &[
         ..kind("resource.k8s.io", "DeviceClass", AccessChanged)
     },
     Kind {
-        fixed: &[("spec", CORE)],
+        fixed: &[("spec", TEMPLATE)],
         ..kind("resource.k8s.io", "ResourceClaimTemplate", Nothing)
     },
     Kind {
-        fixed: &[("value", CORE), ("preemptionPolicy", CORE)],
+        fixed: &[("value", PRIORITY), ("preemptionPolicy", PRIORITY)],
         ..kind("scheduling.k8s.io", "PriorityClass", Nothing)
     },
     Kind {
         fixed: &[
-            ("provisioner", CORE),
-            ("parameters", CORE),
-            ("reclaimPolicy", CORE),
-            ("volumeBindingMode", CORE),
+            ("provisioner", CLASS),
+            ("parameters", CLASS),
+            ("reclaimPolicy", CLASS),
+            ("volumeBindingMode", CLASS),
         ],
         ..kind("storage.k8s.io", "StorageClass", Nothing)
     },

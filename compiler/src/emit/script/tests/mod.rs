@@ -1,5 +1,6 @@
 //! The scripts, run by bash against a cloud that is a JSON file.
 
+mod climbs;
 mod observed;
 
 use std::collections::BTreeMap;
@@ -105,6 +106,7 @@ fn pool(name: &str, script: &str) -> Resource {
             absent: r"\(NotFound\)",
         },
         create: vec![cloud(&["make", name, &value.to_string()])],
+        by_hand: Vec::new(),
         comes_with: None,
         fields: vec![
             field(&POOL.fields[0], json!("big"), Vec::new()),
@@ -118,6 +120,7 @@ fn pool(name: &str, script: &str) -> Resource {
 
 fn plan(resources: Vec<Resource>) -> Plan {
     let identity = IdentityCheck {
+        is_place: true,
         what: "account",
         ask: Command::new(["cloud", "account"]),
         want: "me".to_owned(),

@@ -57,7 +57,8 @@ look_2() {
     'whether the API server is private is fixed when the cluster is made, unless it is in the cluster'\''s own network' \
     false \
     '.apiServerAccessProfile.enablePrivateCluster // false'
-  field 'Kubernetes version' changes '' \
+  field 'Kubernetes version' climbs \
+    'AKS takes a control plane up by one minor version at a time, unless its version is no longer supported' \
     '"1.34"' \
     '.kubernetesVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
   field tier changes '' \

@@ -35,7 +35,7 @@ look_1() {
     '{"endpointPublicAccess":true,"endpointPrivateAccess":true}' \
     '.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}'
   field tags changes '' '{}' our_tags their_tags
-  field 'Kubernetes version' changes '' \
+  field 'Kubernetes version' climbs 'EKS takes a control plane up by one minor version at a time' \
     '"1.34"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
 }

@@ -15,6 +15,7 @@ missing=()   # by number: `yes` when it is not there
 differing=() # by number: the fields that differ, each between line breaks
 replacements=()
 disruptions=()
+skips=()
 created=
 acted=
 stopped=
@@ -130,10 +131,11 @@ observe() {
 }
 
 # field NAME CHANGE REASON WANT READ [OTHERS]: compares a field. WANT is JSON; READ is the jq program that reads the
-# same from the resource. CHANGE says what becomes of a difference: changes, rolls or replaces, the last two for a
-# REASON. OTHERS is the jq program that lists what others added to it, which stays.
+# same from the resource. CHANGE says what becomes of a difference: changes, rolls, replaces or climbs, all but the
+# first for a REASON; what climbs is a version that skips no minor version. OTHERS is the jq program that lists what
+# others added to it, which stays.
 field() {
-  local name=$1 change=$2 reason=$3 want=$4 read=$5 others=${6-} difference
+  local name=$1 change=$2 reason=$3 want=$4 read=$5 others=${6-} difference next
   [ -z "${missing[number]}" ] || return 0
   if [ -n "$others" ] && [ -z "$look_only" ]; then
     others=$(jq -r --argjson want "$want" "${defined[number]-} [$others] | add // [] | join(\", \")" "$work/$number.json") ||
@@ -151,6 +153,15 @@ field() {
   case $change in
     replaces) replacements+=("$difference" "  $reason") ;;
     rolls) disruptions+=("$difference" "  $reason") ;;
+    climbs)
+      next=$(
+        jq -r --argjson want "$want" "${defined[number]-} [(
+          $read
+          )] | map(split(\".\")[1] | tonumber)[0] + 1
+          | if . < (\$want | split(\".\")[1] | tonumber) then \"1.\(.)\" else \"\" end" "$work/$number.json"
+      ) || die "${names[number]}: its $name could not be read"
+      [ -z "$next" ] || skips+=("$difference" "  $reason: set kubernetes.version to $next first, build and run that")
+      ;;
     *) ;;
   esac
   [ -n "$look_only" ] || say "$difference"
@@ -173,6 +184,8 @@ differs() {
 # Stops before the script changes anything when something cannot be changed, or must not be without a word of the
 # user's. A dry run only says so, and goes on to show the rest.
 settle() {
+  [ ${#skips[@]} -eq 0 ] ||
+    stop 'this would skip a version of Kubernetes:' "${skips[@]}"
   [ ${#replacements[@]} -eq 0 ] ||
     stop 'this cannot be changed where it is; it would have to be made anew:' "${replacements[@]}"
   [ ${#disruptions[@]} -eq 0 ] || [ -n "$allow_disruption" ] ||

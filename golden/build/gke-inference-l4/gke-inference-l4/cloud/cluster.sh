@@ -30,7 +30,8 @@ look_1() {
     false \
     '(.networkConfig.defaultEnablePrivateNodes // false) or (.privateClusterConfig.enablePrivateNodes // false)'
   field 'release channel' changes '' '"STABLE"' '.releaseChannel.channel // "UNSPECIFIED"'
-  field 'Kubernetes version of the control plane' changes '' \
+  field 'Kubernetes version of the control plane' climbs \
+    'GKE takes a control plane up by one minor version at a time' \
     '"1.34"' \
     'def minor: split(".")[1] // "0" | tonumber; (.currentMasterVersion // "" | split(".")[:2] | join(".")) as $have | if ($have | minor) >= ($want | minor) then $want else $have end'
   field 'workload identity' changes '' \

@@ -1,5 +1,9 @@
 //! What to do in which order, where one run of the scripts and one sync are not enough.
 
+mod gitops;
+mod left;
+mod versions;
+
 use std::collections::BTreeSet;
 
 use super::impact::Impact;
@@ -29,35 +33,67 @@ pub(super) fn rollout(
     let plan = Rollout {
         setting,
         before,
+        after,
         changes,
     };
     let mut steps: Vec<Step> = Vec::new();
     steps.extend(plan.beside());
     steps.extend(plan.driver_first());
     steps.extend(plan.in_the_cloud());
+    steps.extend(plan.new_tool_begins());
+    steps.extend(plan.followers());
     steps.extend(plan.drained());
     steps.extend(plan.fixed());
     steps.extend(plan.left());
-    if steps.is_empty() {
+    let before_it = plan.versions().into_iter().chain(plan.old_tool_leaves());
+    let mut all: Vec<Step> = before_it.collect();
+    if steps.is_empty() && all.is_empty() {
         return steps;
     }
-    let first = Step {
+    all.push(Step {
         what: "Build, review and commit".to_owned(),
         commands: vec!["gpuc build".to_owned()],
         changes: Vec::new(),
-    };
-    steps.insert(0, first);
-    steps
+    });
+    all.extend(steps);
+    all
 }
 
 /// What there is to order.
 struct Rollout<'a> {
     setting: &'a Setting<'a>,
     before: Option<&'a Compilation>,
+    after: Option<&'a Compilation>,
     changes: &'a [Change],
 }
 
 impl Rollout<'_> {
+    /// kubectl, with the context of the cluster where the file names one.
+    fn kubectl(&self) -> String {
+        let context = self.setting.before.context.as_ref();
+        match context.or(self.setting.after.context.as_ref()) {
+            Some(context) => format!("kubectl --context {}", shell::quote(context)),
+            None => "kubectl".to_owned(),
+        }
+    }
+
+    /// Whether scripts make the nodes of pools.
+    fn is_made(&self, change: &Change) -> bool {
+        change.names.iter().any(|name| {
+            let sides = [self.setting.before, self.setting.after];
+            let parts = sides
+                .into_iter()
+                .filter_map(|side| side.all.get(&Key::Pool(name.clone())));
+            parts.clone().any(|part| part.maker.is_none())
+        })
+    }
+
+    /// The command that brings the tree, where no tool does by itself.
+    fn brings(&self) -> Option<String> {
+        let tool = self.setting.after.tool;
+        tool.is_empty().then(|| "./install.sh".to_owned())
+    }
+
     fn of(&self, impacts: &[Impact]) -> Vec<&Change> {
         let these = self.changes.iter();
         these
@@ -68,7 +104,9 @@ impl Rollout<'_> {
     /// Pools that a cloud cannot change: another is made beside each.
     fn beside(&self) -> Vec<Step> {
         let replaced = self.of(&[Impact::Replaced]);
-        let steps = pools(&replaced, false).into_iter().map(|name| Step {
+        let stuck = pools(&replaced, false).into_iter();
+        let stuck = stuck.filter(|name| self.handed(name).is_none());
+        let steps = stuck.map(|name| Step {
             what: format!(
                 "Pool {name} cannot be changed as it is. In gpu-cluster.yaml leave it as it was and add a pool beside \
                  it, under another name, as it shall be"
@@ -77,7 +115,9 @@ impl Rollout<'_> {
             changes: ids(&replaced),
         });
         let pools: Vec<Step> = steps.collect();
-        let others = replaced.iter().filter(|change| change.kind != "pool");
+        let others = replaced
+            .iter()
+            .filter(|change| change.kind != "pool" && !self.goes_back(change));
         let others: Vec<&Change> = others.copied().collect();
         let cannot = (!others.is_empty()).then(|| Step {
             what: "What the cluster itself cannot change stops every script: take that back, or make another cluster \
@@ -104,11 +144,15 @@ impl Rollout<'_> {
     /// What scripts do: new pools, and nodes that are made again.
     fn in_the_cloud(&self) -> Option<Step> {
         let rolled = self.of(&[Impact::NodesRecreated]);
-        let by_script =
-            |change: &&&Change| change.files.iter().any(|file| file.starts_with("cloud/"));
+        let by_script = |change: &&&Change| {
+            let in_cloud = change.files.iter().any(|file| file.starts_with("cloud/"));
+            in_cloud && !self.follows(change)
+        };
         let rolled: Vec<&Change> = rolled.iter().filter(by_script).copied().collect();
         let leaving = self.of(&[Impact::Deleted, Impact::Replaced]);
-        let has_pools = leaving.iter().any(|change| change.kind == "pool");
+        let raised = self.raised();
+        let is_made = |change: &&Change| change.kind == "pool" && self.is_made(change);
+        let has_pools = !raised.is_empty() || leaving.iter().any(is_made);
         let (what, flag) = match (rolled.is_empty(), has_pools) {
             (true, false) => return None,
             (true, true) => (
@@ -127,7 +171,7 @@ impl Rollout<'_> {
                 format!("cloud/apply.sh --dry-run{flag}"),
                 format!("cloud/apply.sh{flag}"),
             ],
-            changes: ids(&[rolled, makes].concat()),
+            changes: ids(&[raised, rolled, makes].concat()),
         })
     }
 
@@ -136,15 +180,10 @@ impl Rollout<'_> {
         let drained = self.of(&[Impact::SlicesRecut, Impact::DriverRestarted]);
         let step = |name: String| {
             let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
-            let mut commands = drain(&name);
-            let brings = if self.setting.prunes {
-                None
-            } else {
-                Some("./install.sh".to_owned())
-            };
-            commands.extend(brings);
+            let mut commands = self.drain(&nodes);
+            commands.extend(self.brings());
             commands.push("cloud/verify.sh".to_owned());
-            commands.push(format!("kubectl uncordon -l {nodes}"));
+            commands.push(format!("{} uncordon -l {nodes}", self.kubectl()));
             Step {
                 what: format!(
                     "Free the GPUs of pool {name}, bring the change, see that its nodes offer what they should, and let \
@@ -168,7 +207,7 @@ impl Rollout<'_> {
         let fixed: Vec<&Change> = self.changes.iter().filter(is_fixed).collect();
         let commands = fixed.iter().flat_map(|change| {
             let names = change.names.iter();
-            names.map(|name| removed(&change.kind, name))
+            names.map(|name| self.removed(&change.kind, name))
         });
         (!fixed.is_empty()).then(|| Step {
             what: "Delete what cannot be changed in place, right before it is brought anew: what runs in it ends"
@@ -178,92 +217,27 @@ impl Rollout<'_> {
         })
     }
 
-    /// What stays behind until somebody removes it.
-    fn left(&self) -> Vec<Step> {
-        let leaving = self.of(&[Impact::Deleted, Impact::Replaced]);
-        let (gone, replaced) = (pools(&leaving, true), pools(&leaving, false));
-        let mut steps = Vec::new();
-        for name in gone.iter().chain(&replaced) {
-            steps.push(Step {
-                what: format!(
-                    "When nothing needs the old nodes of pool {name} any more, drain them"
-                ),
-                commands: drain(name),
-                changes: ids(&leaving),
-            });
-            let out = if gone.contains(name) {
-                ""
-            } else {
-                ", take it out of gpu-cluster.yaml, build and commit"
-            };
-            let commands = removal(self.setting, self.before, name);
-            if !commands.is_empty() {
-                steps.push(Step {
-                    what: format!("Delete pool {name}{out}: nothing else does"),
-                    commands,
-                    changes: ids(&leaving),
-                });
-            }
+    /// The commands that empty nodes, by a selector.
+    fn drain(&self, nodes: &str) -> Vec<String> {
+        let kubectl = self.kubectl();
+        vec![
+            format!("{kubectl} cordon -l {nodes}"),
+            format!("{kubectl} drain -l {nodes} --ignore-daemonsets --delete-emptydir-data"),
+        ]
+    }
+
+    /// The command that deletes an object, by its kind and its name with its namespace in front.
+    fn removed(&self, kind: &str, name: &str) -> String {
+        let kind = shell::quote(&kind.to_lowercase());
+        let kubectl = self.kubectl();
+        match name.split_once('/') {
+            Some((namespace, name)) => format!(
+                "{kubectl} delete {kind} {} --namespace {}",
+                shell::quote(name),
+                shell::quote(namespace)
+            ),
+            None => format!("{kubectl} delete {kind} {}", shell::quote(name)),
         }
-        steps.extend(self.objects_left());
-        steps
-    }
-
-    /// Objects and releases that nothing removes, because no tool prunes.
-    fn objects_left(&self) -> Option<Step> {
-        let went = |change: &&Change| {
-            change.fate == ClusterFate::Removed && change.kind != "pool" && change.kind != "file"
-        };
-        let left: Vec<&Change> = self.changes.iter().filter(went).collect();
-        if self.setting.prunes {
-            return None;
-        }
-        let command = |change: &&Change| -> Vec<String> {
-            let names = change.names.iter();
-            let one = |name: &String| match change.kind.as_str() {
-                // With a namespace would go all that is in it.
-                "Namespace" => None,
-                "Helm release" => Some(self.uninstall(name)),
-                kind if kind.starts_with(char::is_uppercase) && !kind.contains(' ') => {
-                    Some(removed(kind, name))
-                }
-                _ => None,
-            };
-            names.filter_map(one).collect()
-        };
-        let commands: Vec<String> = left.iter().flat_map(command).collect();
-        (!commands.is_empty()).then(|| Step {
-            what: "Remove from the cluster what left the tree: install.sh removes nothing"
-                .to_owned(),
-            commands,
-            changes: ids(&left),
-        })
-    }
-
-    fn uninstall(&self, name: &str) -> String {
-        let part = self.setting.before.all.get(&Key::Release(name.to_owned()));
-        let namespace = part.and_then(|part| part.leaves.get("namespace"));
-        let namespace = namespace
-            .and_then(|leaf| leaf.value.as_str())
-            .unwrap_or_default();
-        format!(
-            "helm uninstall {} --namespace {}",
-            shell::quote(name),
-            shell::quote(namespace)
-        )
-    }
-}
-
-/// The command that deletes an object, by its kind and its name with its namespace in front.
-fn removed(kind: &str, name: &str) -> String {
-    let kind = shell::quote(&kind.to_lowercase());
-    match name.split_once('/') {
-        Some((namespace, name)) => format!(
-            "kubectl delete {kind} {} --namespace {}",
-            shell::quote(name),
-            shell::quote(namespace)
-        ),
-        None => format!("kubectl delete {kind} {}", shell::quote(name)),
     }
 }
 
@@ -276,28 +250,6 @@ fn pools(changes: &[&Change], gone: bool) -> BTreeSet<String> {
     let pools = changes.iter().filter(|change| change.kind == "pool");
     let these = pools.filter(|change| (change.fate == ClusterFate::Removed) == gone);
     these.flat_map(|change| change.names.clone()).collect()
-}
-
-fn drain(pool: &str) -> Vec<String> {
-    let nodes = shell::quote(&format!("{POOL_LABEL}={pool}"));
-    vec![
-        format!("kubectl cordon -l {nodes}"),
-        format!("kubectl drain -l {nodes} --ignore-daemonsets --delete-emptydir-data"),
-    ]
-}
-
-/// The commands that remove a pool from the cloud.
-fn removal(setting: &Setting<'_>, before: Option<&Compilation>, pool: &str) -> Vec<String> {
-    let key = Key::Pool(pool.to_owned());
-    let plan = before.and_then(|before| before.plan.as_ref());
-    let Some(plan) = plan.filter(|_| setting.before.all.contains_key(&key)) else {
-        return Vec::new();
-    };
-    let script = format!("pool-{pool}");
-    let resources = plan.provisioning.resources.iter();
-    let of_pool = resources.filter(|resource| resource.script == script);
-    let commands = of_pool.flat_map(|resource| &resource.delete);
-    commands.filter_map(text).collect()
 }
 
 /// A command as it is typed; `None` where a part of it is known only to the script.

@@ -1,7 +1,8 @@
 //! A manifest asks for more than its team may have.
 
+mod amounts;
+
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::place::team_of;
 use crate::manifests::resources::{Amount, amount, is_gpu};
 use crate::manifests::{Container, Object, Pod, Rule, Scene, services};
 use crate::node::Node;
@@ -17,14 +18,17 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether the pods that an object of a team's namespace makes at once, by `replicas` or `parallelism`,
-ask for no more GPUs than the team's quota has at most, and each container for no more than the
-team's `limits.gpusPerContainer`. Once a team has a quota of GPUs, or waits in
+ask for no more GPUs, CPU and memory than the team's quota has at most, and are no more than its `pods`;
+each container for no more than the team's `limits.max` and `limits.gpusPerContainer`, and for no more
+than the limit that it is given by `limits.default` where it says none. A container that says nothing
+counts with `limits.defaultRequest`. Once a team has a quota of GPUs, or waits in
 a queue, it has none of what the quota does not name.
 
 ### Why it matters
 
-The quota refuses the pods that are too many: a Job never has all of them, and one pod that asks for
-more than the quota is never made.
+The API server refuses the pods that are too many: a Job never has all of them, and one pod that asks
+for more than the quota is never made. Of a container whose limit is less than what it asks for, none
+is.
 
 ### What to do
 
@@ -96,7 +100,10 @@ spec:
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
         of_containers(scene, pod, report);
+        amounts::of_containers(scene, pod, report);
         let copies = copies(pod);
+        amounts::of_pods(scene, pod, copies, report);
+        let copies = copies.count;
         for (resource, asked, span) in asked(pod) {
             let Some((limit, place)) = limit(scene, pod, resource) else {
                 continue;
@@ -126,7 +133,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 /// What each container asks for against the most that one of the team may have.
 fn of_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Report) {
     let namespace = pod.object.namespace.as_deref();
-    let team = namespace.and_then(|it| team_of(scene.cluster, it));
+    let team = namespace.and_then(|it| scene.cluster.team_of(it));
     let Some((team, most)) = team.and_then(|(team, _)| Some((team, team.gpus_per_container()?)))
     else {
         return;
@@ -176,37 +183,62 @@ fn asked<'n>(pod: &Pod<'n>) -> Vec<(&'n str, u64, Span)> {
     all
 }
 
+/// How many pods an object makes at once, and where it says so.
+#[derive(Clone, Copy, Debug)]
+struct Copies {
+    count: u64,
+    span: Option<Span>,
+}
+
+impl Copies {
+    const ONE: Self = Self {
+        count: 1,
+        span: None,
+    };
+}
+
 /// How many pods a plain controller makes at once; one of others, whose pods a controller of their own makes.
-fn copies(pod: &Pod<'_>) -> u64 {
+fn copies(pod: &Pod<'_>) -> Copies {
     match pod.object.kind.as_str() {
         "Job" => of_job(pod.object),
-        _ => services::count(pod).map_or(1, |count| count.pods),
+        _ => services::count(pod).map_or(Copies::ONE, |count| Copies {
+            count: count.pods,
+            span: count.span,
+        }),
     }
 }
 
 /// How many pods a Job has at once: no more than are left to complete, and none while it is suspended.
 ///
 /// Source: kubernetes `pkg/controller/job/job_controller.go`, `manageJob` (from memory).
-fn of_job(object: &Object) -> u64 {
+fn of_job(object: &Object) -> Copies {
     let spec = object.root.get("spec");
     let suspended = spec.and_then(|spec| spec.get("suspend"));
     if suspended.and_then(Node::text) == Some("true") {
-        return 0;
+        return Copies {
+            count: 0,
+            span: None,
+        };
     }
-    let at_once = number(object, "parallelism").unwrap_or(1);
-    number(object, "completions").map_or(at_once, |all| all.min(at_once))
+    let at_once = number(object, "parallelism").unwrap_or(Copies::ONE);
+    let all = number(object, "completions");
+    all.filter(|all| all.count < at_once.count)
+        .unwrap_or(at_once)
 }
 
-fn number(object: &Object, key: &str) -> Option<u64> {
-    let count = object.root.get("spec").and_then(|spec| spec.get(key));
-    count?.text()?.parse().ok()
+fn number(object: &Object, key: &str) -> Option<Copies> {
+    let count = object.root.get("spec").and_then(|spec| spec.get(key))?;
+    Some(Copies {
+        count: count.text()?.parse().ok()?,
+        span: Some(count.span()),
+    })
 }
 
 /// The most of a resource that the team of a pod's namespace may have there, and where that is said first; nothing
 /// where no quota counts it.
 fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<(u64, Span)> {
     let namespace = pod.object.namespace.as_deref()?;
-    let (team, index) = team_of(scene.cluster, namespace)?;
+    let (team, index) = scene.cluster.team_of(namespace)?;
     let grants = || team.grants().filter(|grant| grant.resource == resource);
     let own: Vec<_> = grants().filter(|it| it.namespace == Some(index)).collect();
     let has_queues = scene.cluster.has_queues();

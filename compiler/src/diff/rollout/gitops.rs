@@ -1,0 +1,135 @@
+//! Another tool that brings the tree: the old one must leave what runs before it hears that it is gone.
+
+use super::super::shown::{Change, Step};
+use super::{Rollout, ids};
+use crate::compile::Compilation;
+use crate::plan::{Delivery, Guide};
+use crate::shell;
+
+/// A tool, its folder in the tree, and how it is told of that.
+struct Tool<'a> {
+    name: &'static str,
+    folder: &'static str,
+    guide: &'a Guide,
+}
+
+fn tool(side: Option<&Compilation>) -> Option<Tool<'_>> {
+    match &side?.plan.as_ref()?.delivery {
+        Delivery::Script => None,
+        Delivery::Gitops {
+            tool,
+            folder,
+            guide,
+            ..
+        } => Some(Tool {
+            name: tool,
+            folder,
+            guide,
+        }),
+    }
+}
+
+impl Rollout<'_> {
+    fn changes_tool(&self) -> bool {
+        self.setting.before.tool != self.setting.after.tool
+    }
+
+    /// The old tool leaves what runs, before anything is committed.
+    pub(super) fn old_tool_leaves(&self) -> Option<Step> {
+        let old = tool(self.before).filter(|_| self.changes_tool())?;
+        Some(Step {
+            what: format!(
+                "Before this is committed, make {} leave all that runs, from the cluster's folder as the base has it{}: \
+                 otherwise it removes what it brought when it is told that it is gone",
+                old.name,
+                place(&old)
+            ),
+            commands: self.of_tool(&old, old.guide.leaving.iter().map(|it| (*it).to_owned())),
+            changes: ids(&self.about(old.folder)),
+        })
+    }
+
+    /// What brings the tree from now on takes over.
+    pub(super) fn new_tool_begins(&self) -> Option<Step> {
+        if !self.changes_tool() || self.before.is_none() {
+            return None;
+        }
+        let (old, new) = (tool(self.before), tool(self.after));
+        let renders = |tool: &Option<Tool<'_>>| tool.as_ref().is_some_and(|it| it.guide.renders);
+        let mut commands = Vec::new();
+        let what = match &new {
+            None => {
+                commands.push(if renders(&old) {
+                    "./install.sh --take-ownership".to_owned()
+                } else {
+                    "./install.sh".to_owned()
+                });
+                "Bring the tree by install.sh, which takes over what runs".to_owned()
+            }
+            Some(new) => {
+                let begin = format!("kubectl apply --server-side --kustomize {}", new.folder);
+                commands.extend(self.of_tool(new, [begin]));
+                format!(
+                    "Tell {} of the tree, once it is pushed{}: it takes over what runs",
+                    new.name,
+                    place(new)
+                )
+            }
+        };
+        let mut about = self.about(new.as_ref().map_or("", |new| new.folder));
+        about.dedup();
+        // What is rendered is no release of Helm's any more, and `helm uninstall` would remove it.
+        if renders(&new) && !renders(&old) {
+            commands.extend(self.forgotten());
+        }
+        Some(Step {
+            what,
+            commands,
+            changes: ids(&about),
+        })
+    }
+
+    /// The commands by which Helm forgets the releases that are there.
+    fn forgotten(&self) -> Vec<String> {
+        let plan = self.before.and_then(|before| before.plan.as_ref());
+        let releases = plan.iter().flat_map(|plan| &plan.releases);
+        let forget = |release: &crate::plan::Release| {
+            format!(
+                "{} delete secret --namespace {} --selector owner=helm,name={}",
+                self.kubectl(),
+                shell::quote(&release.namespace),
+                shell::quote(&release.name)
+            )
+        };
+        releases.map(forget).collect()
+    }
+
+    /// Commands of a tool, which may run in another cluster.
+    fn of_tool(&self, tool: &Tool<'_>, commands: impl IntoIterator<Item = String>) -> Vec<String> {
+        let kubectl = format!("{} ", self.kubectl());
+        let here = |command: String| {
+            if tool.guide.elsewhere {
+                command
+            } else {
+                command.replace("kubectl ", &kubectl)
+            }
+        };
+        commands.into_iter().map(here).collect()
+    }
+
+    /// The changes of the files in a folder.
+    fn about(&self, folder: &str) -> Vec<&Change> {
+        let below = format!("{folder}/");
+        let is_below = |change: &&Change| change.files.iter().any(|file| file.starts_with(&below));
+        self.changes.iter().filter(is_below).collect()
+    }
+}
+
+/// Where to run its commands, when that is another cluster.
+fn place(tool: &Tool<'_>) -> String {
+    if tool.guide.elsewhere {
+        format!(", in the cluster that {} runs in", tool.name)
+    } else {
+        String::new()
+    }
+}

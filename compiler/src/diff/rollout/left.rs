@@ -1,0 +1,361 @@
+//! What stays behind until somebody removes it.
+
+use super::super::impact::Impact;
+use super::super::judge::CLUSTER;
+use super::super::parts::{Key, Part};
+use super::super::shown::{Change, ClusterFate, Step};
+use super::{Rollout, ids, pools, text};
+use crate::chart::Chart;
+use crate::model::POOL_LABEL;
+use crate::plan::Maker;
+use crate::plan::Resource;
+use crate::shell;
+
+/// Who makes the nodes of a pool that is there on both sides, where that is another one than before.
+pub(super) enum Handed {
+    /// Something in the cluster does what scripts did.
+    To(&'static Maker),
+    /// Scripts do what something in the cluster did.
+    From(&'static Maker),
+}
+
+impl Rollout<'_> {
+    fn pool(&self, name: &str) -> [Option<&Part>; 2] {
+        let key = Key::Pool(name.to_owned());
+        [self.setting.before, self.setting.after].map(|parts| parts.all.get(&key))
+    }
+
+    /// Whether a pool has another maker of nodes.
+    pub(super) fn handed(&self, name: &str) -> Option<Handed> {
+        let [Some(old), Some(new)] = self.pool(name) else {
+            return None;
+        };
+        match (old.maker, new.maker) {
+            (None, Some(maker)) if !old.members.is_empty() => Some(Handed::To(maker)),
+            (Some(maker), None) if !new.members.is_empty() => Some(Handed::From(maker)),
+            _ => None,
+        }
+    }
+
+    /// What is to be removed, the pools first.
+    pub(super) fn left(&self) -> Vec<Step> {
+        let leaving = self.of(&[Impact::Deleted, Impact::Replaced]);
+        let (gone, replaced) = (pools(&leaving, true), pools(&leaving, false));
+        let mut steps = Vec::new();
+        for name in gone.iter().chain(&replaced) {
+            let of_pool = about_pool(&leaving, name);
+            match (self.handed(name), self.pool(name)) {
+                (Some(handed), _) => steps.extend(self.handed_over(name, &handed, &of_pool)),
+                (
+                    None,
+                    [
+                        Some(Part {
+                            maker: Some(maker), ..
+                        }),
+                        _,
+                    ],
+                ) => {
+                    steps.push(self.unmade(name, maker, &of_pool));
+                }
+                _ => steps.extend(self.old_nodes(name, gone.contains(name), &of_pool)),
+            }
+        }
+        steps.extend(self.hosts());
+        steps.extend(self.objects_left());
+        steps
+    }
+
+    /// Nodes that a script made, or hosts.
+    fn old_nodes(&self, name: &str, is_gone: bool, changes: &[&Change]) -> Vec<Step> {
+        let mut steps = vec![Step {
+            what: format!("When nothing needs the old nodes of pool {name} any more, drain them"),
+            commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
+            changes: ids(changes),
+        }];
+        let out = if is_gone {
+            ""
+        } else {
+            ", take it out of gpu-cluster.yaml, build and commit"
+        };
+        let commands = self.removal(|resource| resource.script == format!("pool-{name}"));
+        if !commands.is_empty() {
+            let what = if self.setting.before.own_hosts {
+                format!(
+                    "Take gpuc's labels, taints and notes off the hosts of pool {name}{out}: nothing else does. Let \
+                     pods onto hosts that stay in the cluster with `{} uncordon`",
+                    self.kubectl()
+                )
+            } else {
+                format!("Delete pool {name}{out}: nothing else does")
+            };
+            steps.push(Step {
+                what,
+                commands,
+                changes: ids(changes),
+            });
+        }
+        steps
+    }
+
+    /// A pool whose nodes something in the cluster made, which is told by an object that it shall not.
+    fn unmade(&self, name: &str, maker: &Maker, changes: &[&Change]) -> Step {
+        if self.setting.prunes {
+            return Step {
+                what: format!(
+                    "Look that the nodes of pool {name} are gone: {} drains and deletes them when {} has removed its \
+                     objects",
+                    maker.name, self.setting.before.tool
+                ),
+                commands: vec![self.nodes_of(name)],
+                changes: ids(changes),
+            };
+        }
+        Step {
+            what: format!(
+                "Delete the objects by which {} makes nodes for pool {name}: it drains and deletes those that there are",
+                maker.name
+            ),
+            commands: self.unmaking(name, maker),
+            changes: ids(changes),
+        }
+    }
+
+    fn unmaking(&self, name: &str, maker: &Maker) -> Vec<String> {
+        let mut commands: Vec<String> = maker
+            .kinds
+            .iter()
+            .map(|(_, kind)| self.removed(kind, name))
+            .collect();
+        commands.push(self.nodes_of(name));
+        commands
+    }
+
+    fn nodes_of(&self, name: &str) -> String {
+        let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
+        format!("{} get nodes -l {nodes}", self.kubectl())
+    }
+
+    fn handed_over(&self, name: &str, handed: &Handed, changes: &[&Change]) -> Vec<Step> {
+        match handed {
+            Handed::To(maker) => {
+                let ready = maker.kinds.iter().map(|(_, kind)| {
+                    let object = shell::quote(&format!("{kind}/{name}"));
+                    format!(
+                        "{} wait --for=condition=Ready {object} --timeout=10m",
+                        self.kubectl()
+                    )
+                });
+                let brings = self.brings().into_iter();
+                let old = shell::quote(&format!("{POOL_LABEL}={name},!{}", maker.label));
+                vec![
+                    Step {
+                        what: format!(
+                            "See that {} is ready to make nodes for pool {name}",
+                            maker.name
+                        ),
+                        commands: brings.chain(ready).collect(),
+                        changes: ids(changes),
+                    },
+                    Step {
+                        what: format!(
+                            "Drain the nodes of pool {name} that the scripts made; {} makes others for what waits then",
+                            maker.name
+                        ),
+                        commands: self.drain(&old),
+                        changes: ids(changes),
+                    },
+                    Step {
+                        what: format!(
+                            "Delete what the scripts made of pool {name}: nothing else does"
+                        ),
+                        commands: self
+                            .removal(|resource| resource.script == format!("pool-{name}")),
+                        changes: ids(changes),
+                    },
+                ]
+            }
+            Handed::From(maker) => {
+                let (what, commands) = if self.setting.prunes {
+                    (
+                        format!(
+                            "{} removes the objects by which {} made nodes for pool {name}, and {} drains and deletes \
+                             these: look that they are gone before you remove {}",
+                            self.setting.before.tool, maker.name, maker.name, maker.name
+                        ),
+                        vec![self.nodes_of(name)],
+                    )
+                } else {
+                    (
+                        format!(
+                            "Delete the objects by which {} made nodes for pool {name}: it drains and deletes these, so \
+                             it must still run",
+                            maker.name
+                        ),
+                        self.brings()
+                            .into_iter()
+                            .chain(self.unmaking(name, maker))
+                            .collect(),
+                    )
+                };
+                vec![Step {
+                    what,
+                    commands,
+                    changes: ids(changes),
+                }]
+            }
+        }
+    }
+
+    /// Hosts that leave a pool which stays.
+    fn hosts(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (key, old) in &self.setting.before.all {
+            let (Key::Pool(pool), Some(new)) = (key, self.setting.after.all.get(key)) else {
+                continue;
+            };
+            if !self.setting.before.own_hosts {
+                continue;
+            }
+            let changes: Vec<&Change> = self.changes.iter().collect();
+            let about = about_pool(&changes, pool);
+            for host in old.members.difference(&new.members) {
+                let node = shell::quote(host);
+                let drain = format!(
+                    "{} drain {node} --ignore-daemonsets --delete-emptydir-data",
+                    self.kubectl()
+                );
+                let script = format!("pool-{pool}");
+                let off =
+                    self.removal(|resource| resource.script == script && resource.name == *host);
+                steps.push(Step {
+                    what: format!(
+                        "Host {host} leaves pool {pool}: drain it, and take gpuc's labels, taints and notes off. Then \
+                         `{} uncordon {node}` for other work, or `delete node` when it leaves the cluster",
+                        self.kubectl()
+                    ),
+                    commands: std::iter::once(drain).chain(off).collect(),
+                    changes: ids(&about),
+                });
+            }
+        }
+        steps
+    }
+
+    /// The commands that remove resources as they were, as far as people can type them.
+    fn removal(&self, is_it: impl Fn(&Resource) -> bool) -> Vec<String> {
+        let plan = self.before.and_then(|before| before.plan.as_ref());
+        let resources = plan.iter().flat_map(|plan| &plan.provisioning.resources);
+        let these = resources.filter(|resource| is_it(resource));
+        let commands = these.flat_map(|resource| {
+            if resource.by_hand.is_empty() {
+                &resource.delete
+            } else {
+                &resource.by_hand
+            }
+        });
+        commands.filter_map(text).collect()
+    }
+
+    /// Objects and releases that nothing removes: objects first, while what acts on them still runs.
+    fn objects_left(&self) -> Option<Step> {
+        let went = |change: &&Change| {
+            change.fate == ClusterFate::Removed && change.kind != "pool" && change.kind != "file"
+        };
+        let left: Vec<&Change> = self.changes.iter().filter(went).collect();
+        let (mut objects, mut releases) = (Vec::new(), Vec::new());
+        for change in &left {
+            for name in &change.names {
+                match change.kind.as_str() {
+                    // With a namespace would go all that is in it.
+                    "Namespace" => {}
+                    "Helm release" if !self.is_pruned(name) => releases.push(self.uninstall(name)),
+                    kind if kind.starts_with(char::is_uppercase)
+                        && !kind.contains(' ')
+                        && self.stays(change)
+                        && !self.is_of_maker(kind, name) =>
+                    {
+                        objects.push(self.removed(kind, name));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        objects.extend(releases);
+        objects.extend(self.resources_left());
+        (!objects.is_empty()).then(|| Step {
+            what: format!(
+                "Remove what left the tree and nobody needs: {}",
+                if self.setting.prunes {
+                    "neither tool nor script does"
+                } else {
+                    self.setting.nobody()
+                }
+            ),
+            commands: objects,
+            changes: ids(&left),
+        })
+    }
+
+    /// The commands that remove what scripts made beside pools and the cluster itself.
+    fn resources_left(&self) -> Vec<String> {
+        let is_left = |resource: &Resource| {
+            let key = Key::Resource(resource.kind.name, resource.name.clone());
+            let went = self.setting.before.all.contains_key(&key)
+                && !self.setting.after.all.contains_key(&key);
+            went && resource.script != CLUSTER && !resource.is_only_removed()
+        };
+        self.removal(is_left)
+    }
+
+    /// Whether an object stays although it left the tree; what tells a tool of the tree leaves with the tool.
+    fn stays(&self, change: &Change) -> bool {
+        let is_object = self
+            .setting
+            .before
+            .all
+            .keys()
+            .any(|key| matches!(key, Key::Object { kind, .. } if *kind == change.kind));
+        is_object && (!self.setting.prunes || change.kind == "PersistentVolumeClaim")
+    }
+
+    /// Whether a step for a pool names it already.
+    fn is_of_maker(&self, kind: &str, name: &str) -> bool {
+        let [old, _] = self.pool(name);
+        let maker = old.and_then(|part| part.maker);
+        maker.is_some_and(|maker| maker.kinds.iter().any(|(of, _)| *of == kind))
+    }
+
+    fn is_pruned(&self, release: &str) -> bool {
+        let part = self
+            .setting
+            .before
+            .all
+            .get(&Key::Release(release.to_owned()));
+        let brings = part
+            .and_then(|part| part.chart)
+            .is_some_and(Chart::brings_kinds);
+        self.setting.prunes && !brings
+    }
+
+    fn uninstall(&self, name: &str) -> String {
+        let part = self.setting.before.all.get(&Key::Release(name.to_owned()));
+        let namespace = part.and_then(|part| part.leaves.get("namespace"));
+        let namespace = namespace
+            .and_then(|leaf| leaf.value.as_str())
+            .unwrap_or_default();
+        let context = self.setting.before.context.as_ref();
+        let context = context.map(|it| format!(" --kube-context {}", shell::quote(it)));
+        format!(
+            "helm uninstall {} --namespace {}{}",
+            shell::quote(name),
+            shell::quote(namespace),
+            context.unwrap_or_default()
+        )
+    }
+}
+
+/// The changes of a pool.
+fn about_pool<'c>(changes: &[&'c Change], name: &str) -> Vec<&'c Change> {
+    let of = |change: &&&Change| change.kind == "pool" && change.names.iter().any(|it| it == name);
+    changes.iter().filter(of).copied().collect()
+}

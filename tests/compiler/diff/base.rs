@@ -1,0 +1,117 @@
+//! What something is compared with: where branches part, files that had another name, trees that nobody built.
+
+use std::fs;
+
+use super::command::{commit, committed, edit, git, gpuc, said};
+
+const MORE: (&str, &str) = ("replicas: 4", "replicas: 6");
+
+#[test]
+fn a_branch_is_compared_with_where_it_left() {
+    let folder = committed();
+    let folder = folder.path();
+    git(folder, &["branch", "-M", "main"]);
+    git(folder, &["checkout", "-q", "-b", "mine"]);
+    edit(folder, MORE.0, MORE.1);
+    commit(folder);
+    git(folder, &["checkout", "-q", "main"]);
+    edit(folder, "max: 4}", "max: 8}");
+    commit(folder);
+    git(folder, &["checkout", "-q", "mine"]);
+    let theirs = "nodes 0-8 → 0-4";
+    let all = said(&gpuc(folder, &["diff", "--base", "main"]));
+    assert!(all.contains("8 → ") || all.contains(theirs), "{all}");
+    for base in ["main...HEAD", "main..."] {
+        let mine = said(&gpuc(folder, &["diff", "--base", base]));
+        assert!(
+            mine.contains("× 4 → ") || mine.contains("replicas 4 → 6"),
+            "{mine}"
+        );
+        assert!(!mine.contains("capacity-lost"), "{mine}");
+        assert!(mine.contains(&format!("since {base} (")), "{mine}");
+    }
+    let wrong = gpuc(folder, &["diff", "--base", "nowhere...HEAD"]);
+    let words = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(
+        words.contains("`nowhere` is neither a folder nor a commit"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_file_that_was_renamed_is_compared_with_what_it_was_called() {
+    for by_git in [true, false] {
+        let folder = committed();
+        let folder = folder.path();
+        let new = "teams/here.gpu-cluster.yaml";
+        fs::create_dir(folder.join("teams")).unwrap();
+        if by_git {
+            git(folder, &["mv", "gpu-cluster.yaml", new]);
+        } else {
+            fs::rename(folder.join("gpu-cluster.yaml"), folder.join(new)).unwrap();
+        }
+        let text = fs::read_to_string(folder.join(new)).unwrap();
+        fs::write(folder.join(new), text.replacen(MORE.0, MORE.1, 1)).unwrap();
+        let found = said(&gpuc(folder, &["diff", new]));
+        assert!(
+            !found.contains("a new cluster"),
+            "by git: {by_git}: {found}"
+        );
+        assert!(
+            !found.contains("(new)") && !found.contains("new pool"),
+            "{found}"
+        );
+        assert!(found.contains("plugin-restarted"), "{found}");
+    }
+}
+
+#[test]
+fn what_was_merged_and_never_built_is_told_field_by_field() {
+    let folder = committed();
+    let folder = folder.path();
+    edit(folder, "max: 4}", "max: 8}");
+    commit(folder);
+    edit(folder, MORE.0, MORE.1);
+    let found = said(&gpuc(folder, &["diff"]));
+    assert!(
+        found.contains("the committed tree was not built from the base's input"),
+        "{found}"
+    );
+    assert!(
+        found.contains("was built from the input as it was in "),
+        "{found}"
+    );
+    let (mine, others) = found.split_once("because this moved").unwrap();
+    assert!(
+        mine.contains("plugin-restarted") && !mine.contains("capacity-gained"),
+        "{found}"
+    );
+    assert!(others.contains("capacity-gained"), "{found}");
+    assert!(!found.contains("is not known"), "{found}");
+}
+
+#[test]
+fn steps_are_printed_in_other_formats() {
+    let folder = committed();
+    let folder = folder.path();
+    edit(folder, "machine: g6e.xlarge", "machine: g6e.2xlarge");
+    let steps = said(&gpuc(folder, &["diff", "--plan", "--format", "markdown"]));
+    assert!(
+        steps.starts_with("### gpuc: the steps since `HEAD"),
+        "{steps}"
+    );
+    assert!(
+        steps.contains("\n1. Build, review and commit\n   ```sh\n   gpuc build\n   ```\n"),
+        "{steps}"
+    );
+    let json = said(&gpuc(folder, &["diff", "--plan", "--format", "json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(
+        !json["clusters"][0]["rollout"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    let wrong = gpuc(folder, &["diff", "--plan", "--format", "github"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("steps have none"));
+}

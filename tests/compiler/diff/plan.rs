@@ -1,0 +1,308 @@
+//! The steps of changes that take more than a run of the scripts and a sync.
+
+use std::fs;
+
+use gpuc::diff::{Diff, Impact};
+
+use super::of_texts;
+use crate::support::repository;
+
+fn example(name: &str) -> String {
+    fs::read_to_string(repository().join(format!("examples/{name}/gpu-cluster.yaml"))).unwrap()
+}
+
+/// What differs with one edit of an example.
+fn edited(name: &str, from: &str, to: &str) -> Diff {
+    let text = example(name);
+    assert!(text.contains(from), "{from} in {name}");
+    of_texts(&text, &text.replacen(from, to, 1))
+}
+
+/// The steps, one line each for what to do and for each command.
+fn steps(diff: &Diff) -> String {
+    let mut text = String::new();
+    for step in &diff.rollout {
+        text += &format!("# {}\n", step.what);
+        for command in &step.commands {
+            text += &format!("{command}\n");
+        }
+    }
+    text
+}
+
+/// That these stand in the steps, in this order.
+fn in_order(diff: &Diff, wanted: &[&str]) {
+    let steps = steps(diff);
+    let mut rest = steps.as_str();
+    for part in wanted {
+        let at = rest.find(part);
+        let at = at.unwrap_or_else(|| {
+            panic!("`{part}` is not there, or not after those before it:\n{steps}")
+        });
+        rest = &rest[at + part.len()..];
+    }
+}
+
+/// Everything that is said of a difference.
+fn said(diff: &Diff) -> String {
+    serde_json::to_string(diff).unwrap()
+}
+
+#[test]
+fn a_version_is_reached_over_those_between() {
+    let found = edited("eks-flux", "version: \"1.34\"", "version: \"1.37\"");
+    let run = "cloud/apply.sh --allow-disruption";
+    in_order(
+        &found,
+        &[
+            "Write 1.35",
+            run,
+            "Write 1.36",
+            run,
+            "# Build",
+            "gpuc build",
+            run,
+        ],
+    );
+    let next = edited("eks-flux", "version: \"1.34\"", "version: \"1.35\"");
+    assert!(!steps(&next).contains("Write 1.35"), "{}", steps(&next));
+}
+
+#[test]
+fn a_version_that_cannot_be_taken_back_is_no_step_of_the_scripts() {
+    let found = edited("gke-service", "version: \"1.34\"", "version: \"1.33\"");
+    in_order(
+        &found,
+        &["not to be had in place", "another cluster of another name"],
+    );
+    assert!(
+        !steps(&found).contains("stops every script"),
+        "{}",
+        steps(&found)
+    );
+}
+
+#[test]
+fn nodes_that_follow_by_themselves_are_waited_for() {
+    let found = edited("gke-service", "version: \"1.34\"", "version: \"1.35\"");
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "cloud/apply.sh\n",
+            "Nodes follow by themselves",
+            "get nodes",
+        ],
+    );
+    assert!(
+        !steps(&found).contains("--allow-disruption"),
+        "{}",
+        steps(&found)
+    );
+}
+
+#[test]
+fn a_host_that_leaves_loses_all_that_gpuc_put_on_it() {
+    let name = "on-prem-infiniband";
+    let found = edited(
+        name,
+        "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}",
+        "hosts: [dgx-01]\n    nodes: {count: 1}",
+    );
+    in_order(
+        &found,
+        &[
+            "kubectl --context dgx-hall-2 drain dgx-02 ",
+            "kubectl --context dgx-hall-2 taint node dgx-02 nvidia.com/gpu:NoSchedule-\n",
+            "kubectl --context dgx-hall-2 label node dgx-02 gpuc.dev/pool-\n",
+            "annotate node dgx-02 gpuc.dev/labels- gpuc.dev/taints-\n",
+        ],
+    );
+    assert!(!steps(&found).contains("node dgx-01"), "{}", steps(&found));
+}
+
+#[test]
+fn nobody_is_billed_for_hosts_of_their_own() {
+    let name = "on-prem-infiniband";
+    let text = example(name);
+    let head = "  - name: head\n    hosts: [head-01]\n    nodes: {count: 1}\n";
+    let dgx = text.find("  - name: dgx\n").unwrap();
+    let without = text[..dgx].to_owned();
+    for found in [
+        of_texts(&text, &without),
+        edited(name, "name: dgx\n", "name: dgy\n"),
+        edited(name, "context: dgx-hall-2", "context: dgx-hall-3"),
+        edited(name, head, &head.replace("head-01", "head-02")),
+    ] {
+        assert!(!said(&found).contains("bill"), "{}", said(&found));
+    }
+    in_order(
+        &of_texts(&text, &without),
+        &[
+            "kubectl --context dgx-hall-2 drain -l",
+            "label node dgx-01",
+            "label node dgx-02",
+        ],
+    );
+}
+
+const TO: &str = "autoscaler: karpenter";
+const FROM: &str = "autoscaler: clusterAutoscaler";
+
+#[test]
+fn karpenter_takes_a_pool_over_from_the_scripts() {
+    let found = edited("eks-scale-0-5", FROM, TO);
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "./install.sh",
+            "kubectl wait --for=condition=Ready nodepools.karpenter.sh/gpu-nodes",
+            "kubectl drain -l 'gpuc.dev/pool=gpu-nodes,!karpenter.sh/nodepool'",
+            "eksctl delete nodegroup --cluster=my-cluster --name=gpu-nodes",
+            "helm uninstall cluster-autoscaler",
+            "eksctl delete podidentityassociation --cluster=my-cluster",
+        ],
+    );
+    assert!(
+        !steps(&found).contains("add a pool beside it"),
+        "{}",
+        steps(&found)
+    );
+}
+
+#[test]
+fn the_scripts_take_pools_over_from_karpenter() {
+    let found = edited("eks-karpenter", TO, FROM);
+    in_order(
+        &found,
+        &[
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "kubectl delete nodepools.karpenter.sh infer",
+            "kubectl delete ec2nodeclasses.karpenter.k8s.aws infer",
+            "helm uninstall karpenter",
+            "aws cloudformation delete-stack",
+        ],
+    );
+    assert!(
+        !steps(&found).contains("add a pool beside it"),
+        "{}",
+        steps(&found)
+    );
+}
+
+/// The example with Karpenter, brought by Flux.
+fn by_flux() -> String {
+    let text = example("eks-karpenter");
+    text + "gitops: {flux: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n"
+}
+
+#[test]
+fn a_pool_of_karpenters_goes_with_its_object_and_the_object_with_a_tool_that_prunes() {
+    let gone = |text: &str| {
+        let batch = text.find("  - name: batch\n").unwrap();
+        let next = text.find("  # Karpenter knows GPUs").unwrap();
+        of_texts(text, &format!("{}{}", &text[..batch], &text[next..]))
+    };
+    let by_hand = gone(&example("eks-karpenter"));
+    in_order(
+        &by_hand,
+        &[
+            "kubectl delete nodepools.karpenter.sh batch",
+            "ec2nodeclasses.karpenter.k8s.aws batch",
+        ],
+    );
+    assert!(
+        said(&by_hand).contains("goes on making nodes"),
+        "{}",
+        said(&by_hand)
+    );
+    let pruned = gone(&by_flux());
+    assert!(
+        !steps(&pruned).contains("kubectl delete"),
+        "{}",
+        steps(&pruned)
+    );
+    assert!(
+        said(&pruned).contains("as soon as Flux has removed"),
+        "{}",
+        said(&pruned)
+    );
+    for found in [by_hand, pruned] {
+        assert_eq!(found.worst, Some(Impact::Deleted));
+        assert!(
+            !steps(&found).contains("kubectl drain"),
+            "{}",
+            steps(&found)
+        );
+    }
+}
+
+const FLUX: &str = "gitops: {flux: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n";
+const ARGO: &str = "gitops: {argocd: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n";
+
+/// What differs when another tool brings an example.
+fn brought(before: &str, after: &str) -> Diff {
+    let text = example("eks-teams");
+    of_texts(&format!("{text}{before}"), &format!("{text}{after}"))
+}
+
+#[test]
+fn a_tool_leaves_everything_before_another_one_takes_over() {
+    let suspend = "kubectl patch --kustomize \"$folder\" --type merge --patch '{\"spec\": {\"suspend\": true}}'";
+    let leave = "kubectl patch --kustomize argocd/apps --type merge --patch '{\"metadata\": {\"finalizers\": null}}'";
+    let begin = |folder| format!("kubectl apply --server-side --kustomize {folder}");
+    let (flux, argo) = (begin("flux"), begin("argocd"));
+    let forget = "kubectl delete secret --namespace ";
+    in_order(
+        &brought(FLUX, ARGO),
+        &[suspend, "gpuc build", &argo, forget],
+    );
+    in_order(&brought(ARGO, FLUX), &[leave, "gpuc build", &flux]);
+    in_order(
+        &brought(FLUX, ""),
+        &[suspend, "gpuc build", "./install.sh\n"],
+    );
+    in_order(
+        &brought(ARGO, ""),
+        &[leave, "gpuc build", "./install.sh --take-ownership\n"],
+    );
+    in_order(&brought("", FLUX), &["gpuc build", &flux]);
+    in_order(&brought("", ARGO), &["gpuc build", &argo, forget]);
+    assert!(!steps(&brought("", FLUX)).contains("suspend"));
+    assert!(!steps(&brought(ARGO, FLUX)).contains(forget));
+}
+
+#[test]
+fn what_nothing_prunes_stays_and_its_command_is_named() {
+    let text = example("gke-service");
+    let job = text.find("  - name: reindex\n").unwrap();
+    let end = text[job + 3..]
+        .find("\n  - name: ")
+        .map_or(text.len(), |at| job + 3 + at + 1);
+    let without = format!("{}{}", &text[..job], &text[end..]);
+    let kept = of_texts(&text, &without);
+    let job_of = |found: &Diff| {
+        found
+            .changes
+            .iter()
+            .find(|it| it.kind == "CronJob")
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(job_of(&kept).impact, Impact::Nothing);
+    let because = job_of(&kept).because.unwrap();
+    assert!(
+        because.contains("it stays as it is until `kubectl delete cronjob`"),
+        "{because}"
+    );
+    in_order(&kept, &["kubectl delete cronjob reindex --namespace "]);
+    let pruned = of_texts(&format!("{text}{FLUX}"), &format!("{without}{FLUX}"));
+    assert_eq!(job_of(&pruned).impact, Impact::WorkloadRestarted);
+    assert!(
+        !steps(&pruned).contains("kubectl delete"),
+        "{}",
+        steps(&pruned)
+    );
+}

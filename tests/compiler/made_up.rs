@@ -1,0 +1,180 @@
+//! A mistake is said once, where it is: a value that cannot be read makes no other value wrong.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use gpuc::diag::Diagnostic;
+use gpuc::node::{Node, Value};
+use gpuc::source::Span;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::golden::examples;
+use crate::support::{Outcome, compile_text, files_below, repository};
+
+/// What nearly no key takes.
+const WRONG: &[&str] = &[
+    "true",
+    "1.5",
+    "wrong!",
+    "99999999999999999999",
+    "[]",
+    "{a: b}",
+    "-7",
+];
+
+/// Files that compile: examples that stand alone, the clusters with every setting, and what pages show as right.
+fn texts() -> Vec<String> {
+    let examples = examples().into_values();
+    let alone = examples.filter_map(|paths| match paths.as_slice() {
+        [only] => Some(std::fs::read_to_string(repository().join(only)).unwrap()),
+        _ => None,
+    });
+    let rich = files_below(&repository().join("tests/compiler/rich"));
+    let good = gpuc::codes().into_iter();
+    let good = good.map(|code| gpuc::diag::example(code.good).0.to_owned());
+    alone.chain(rich.into_values()).chain(good).collect()
+}
+
+/// Where the leaves of a document stand.
+fn leaves(node: &Node, found: &mut Vec<Span>) {
+    if matches!(node.value, Value::Scalar(_)) && node.span().is_written() {
+        found.push(node.span());
+    }
+    // What an unreadable word allowed is a warning again.
+    for entry in node.entries().iter().filter(|it| it.key != "allow") {
+        leaves(&entry.value, found);
+    }
+    for item in node.items() {
+        leaves(item, found);
+    }
+}
+
+fn is_inside(span: Span, changed: Span) -> bool {
+    span.source == changed.source && changed.start <= span.start && span.end <= changed.end
+}
+
+/// The findings that neither stand at a place nor point there, where something is wrong with that place.
+fn elsewhere(outcome: &Outcome, changed: Span, before: &BTreeSet<String>) -> Option<Vec<String>> {
+    let findings = outcome.findings.iter();
+    let at = |found: &Diagnostic| is_inside(found.primary.span, changed);
+    let points = |found: &Diagnostic| found.labels.iter().any(|it| is_inside(it.span, changed));
+    // What decoding could not read. A value that can be read, but is wrong, may well be missing elsewhere: a name.
+    let is_wrong = |found: &Diagnostic| found.code.id.starts_with("GPUC01") && at(found);
+    if !outcome.findings.iter().any(is_wrong) {
+        return None;
+    }
+    let others = findings.filter(|it| !at(it) && !points(it) && !before.contains(&it.message));
+    let others = others.map(|it| format!("{} {}", it.code.id, it.message));
+    Some(others.collect())
+}
+
+/// A file that compiles, with what is said of it, and where its leaves stand.
+struct File {
+    text: String,
+    said: BTreeSet<String>,
+    leaves: Vec<Span>,
+}
+
+impl File {
+    fn new(text: String) -> Option<Self> {
+        let outcome = compile_text(&text);
+        let said = outcome.findings.iter().map(|it| it.message.clone());
+        let said = said.collect();
+        let mut spans = Vec::new();
+        leaves(&outcome.compilations.first()?.loaded.root, &mut spans);
+        Some(Self {
+            text,
+            said,
+            leaves: spans,
+        })
+    }
+
+    /// What is found elsewhere once something else stands in the place of a leaf.
+    fn elsewhere(&self, leaf: usize, wrong: &str) -> Option<Vec<String>> {
+        let span = self.leaves[leaf];
+        let mut changed = self.text.clone();
+        changed.replace_range(span.start as usize..span.end as usize, wrong);
+        let end = span.start + u32::try_from(wrong.len()).unwrap();
+        elsewhere(&compile_text(&changed), Span { end, ..span }, &self.said)
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_read_makes_no_other_wrong() {
+    let texts = texts();
+    let config = Config {
+        cases: 120,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let drawn = (
+        prop::sample::select(texts),
+        any::<prop::sample::Index>(),
+        prop::sample::select(WRONG),
+    );
+    let looked = Cell::new(0);
+    let result = TestRunner::new(config).run(&drawn, |(text, leaf, wrong)| {
+        let Some(file) = File::new(text) else {
+            return Ok(());
+        };
+        let leaf = leaf.index(file.leaves.len());
+        let Some(found) = file.elsewhere(leaf, wrong) else {
+            return Ok(());
+        };
+        looked.set(looked.get() + 1);
+        prop_assert!(found.is_empty(), "{wrong}: {found:#?}");
+        Ok(())
+    });
+    assert!(result.is_ok(), "{result:?}");
+    assert!(looked.get() > 30, "only {} mistakes", looked.get());
+}
+
+#[test]
+fn one_mistake_is_said_once() {
+    let file = |allocatable: &str, cpu: &str, team: &str| {
+        format!(
+            "apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {{name: demo}}
+kubernetes: {{version: \"1.34\"}}
+cloud: {{onPrem: {{context: demo}}}}
+stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}
+nodePools:
+  - name: gpu
+    gpu: {{model: A30, perNode: 2}}
+    hosts: [gpu-1, gpu-2]
+    nodes: {{count: 2}}
+    allocatable: {{cpu: {allocatable}}}
+teams: [{{name: {team}}}]
+workloads:
+  - {{name: chat, team: research, pool: gpu, deployment: {{image: \"registry.example.com/model:1.0.0\", gpus: 1, cpu: {cpu}}}}}
+"
+        )
+    };
+    let check = |text: &str, expected: &[&str]| {
+        let outcome = compile_text(text);
+        let messages = outcome.findings.iter().map(|it| it.message.as_str());
+        assert_eq!(messages.collect::<Vec<_>>(), expected, "{text}");
+    };
+    check(&file("96", "4", "research"), &[]);
+    let large = "99999999999999999999";
+    let not = |path: &str, what: &str| {
+        format!("`{path}` needs a quantity such as 400, 500m or 4Ti, not `{what}`")
+    };
+    let of_pool = "nodePools[0].allocatable.cpu";
+    let of_workload = "workloads[0].deployment.cpu";
+    check(&file("96", large, "research"), &[&not(of_workload, large)]);
+    check(&file(large, "4", "research"), &[&not(of_pool, large)]);
+    check(&file("true", "4", "research"), &[&not(of_pool, "true")]);
+    let both = [not(of_pool, "true"), not(of_workload, large)];
+    check(
+        &file("true", large, "research"),
+        &both.each_ref().map(String::as_str),
+    );
+    let name = "`teams[0].name` needs text, not `7`";
+    check(&file("96", "4", "7"), &[name]);
+    // What is wrong by itself is said all the same.
+    let nowhere = "pool `gpu` does not hold workload `chat`";
+    check(&file("96", "97", "7"), &[name, nowhere]);
+}

@@ -1,0 +1,114 @@
+//! A large input is looked at in groups, and the answer is the one that trying every value would give.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gpuc::compile::{Compilation, Options};
+use gpuc::diag::Levels;
+use gpuc::resolve::Choices;
+use gpuc::why::{Asked, Index, Question, answer, find, leaves, suspects, try_one};
+use rayon::prelude::*;
+
+use crate::support::compile_text;
+
+/// A cluster of so many pools of several kinds.
+fn many(pools: usize) -> String {
+    let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: many}\n\
+                    kubernetes: {version: \"1.34\"}\n\
+                    cloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {existing: {name: a}}}}\n\
+                    stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}\nnodePools:\n"
+        .to_owned();
+    for pool in 0..pools {
+        let rest = match pool % 3 {
+            0 => "",
+            1 => ", diskGiB: 200, sharing: {timeSlicing: {replicas: 4}}",
+            _ => ", labels: {purpose: tests}",
+        };
+        let most = 2 + pool % 7;
+        writeln!(
+            text,
+            "  - {{name: p{pool}, machine: g2-standard-8, nodes: {{min: 0, max: {most}}}{rest}}}"
+        )
+        .unwrap();
+    }
+    text
+}
+
+fn options() -> Options<'static> {
+    Options {
+        levels: Levels::default(),
+        choices: &|_| Choices::default(),
+    }
+}
+
+/// What moves something, and how often gpuc compiled to find the values worth a trial.
+fn movers(
+    compilation: &Compilation,
+    index: &Index<'_>,
+    asked: &Asked,
+    in_groups: bool,
+) -> (Vec<String>, usize) {
+    let all = leaves(index.input(), &[]);
+    let count = AtomicUsize::new(0);
+    let tick = || {
+        count.fetch_add(1, Ordering::Relaxed);
+    };
+    let tried = if in_groups {
+        let (tried, unknown) = suspects(compilation, all, (index, asked), &options(), &tick);
+        assert_eq!(unknown, 0, "{}", asked.file);
+        tried
+    } else {
+        all.all
+    };
+    let trials: Vec<_> = tried
+        .par_iter()
+        .flat_map_iter(|leaf| try_one(compilation, leaf, &options()))
+        .collect();
+    let causes = answer(index, asked, &trials).causes;
+    let causes = causes
+        .iter()
+        .map(|it| format!("{} {}", it.leaf.path, it.then));
+    (causes.collect(), count.into_inner())
+}
+
+#[test]
+fn groups_find_what_single_values_find() {
+    let outcome = compile_text(&many(24));
+    let compilation = &outcome.compilations[0];
+    let index = [Index::new(compilation).unwrap()];
+    for question in [
+        "cloud/pool-p3.sh:45",
+        "manifests/gpuc-runtime/gpuc-system/configmap-gpuc-runtime-p4.yaml#data",
+        "DaemonSet/gpuc-runtime-p4#spec.template.spec.containers[0].image",
+    ] {
+        let asked = find(&Question::read(question).unwrap(), &index, "clusters").unwrap();
+        let (each, _) = movers(compilation, &index[0], &asked, false);
+        let (groups, count) = movers(compilation, &index[0], &asked, true);
+        assert!(!each.is_empty(), "nothing moves {question}");
+        assert_eq!(each, groups, "{question}");
+        assert!(count > 0, "{question} was not looked at in groups");
+    }
+}
+
+/// Every trial is a compilation of the whole document: their number is what an answer takes.
+#[test]
+fn an_answer_about_ninety_pools_takes_few_compilations() {
+    let outcome = compile_text(&many(90));
+    let compilation = &outcome.compilations[0];
+    let index = [Index::new(compilation).unwrap()];
+    let question =
+        Question::read("DaemonSet/gpuc-runtime-p4#spec.template.spec.containers[0].image").unwrap();
+    let asked = find(&question, &index, "clusters").unwrap();
+    let (causes, count) = movers(compilation, &index[0], &asked, true);
+    assert!(count < 100, "{count}");
+    assert!(
+        causes
+            .iter()
+            .any(|it| it.starts_with("stack.runtimeImage ")),
+        "{causes:?}"
+    );
+    assert!(
+        causes.iter().any(|it| it.starts_with("nodePools[4]")),
+        "{causes:?}"
+    );
+}
