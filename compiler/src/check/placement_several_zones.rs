@@ -74,7 +74,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let labels = cluster.cloud.own_labels(cluster, pool);
         let zones = labels.iter().find(|label| label.key == ZONE);
-        if zones.is_some_and(|zones| zones.values.len() == 1) {
+        if zones.is_some_and(|zones| !zones.begins && zones.values.len() == 1) {
             continue;
         }
         let message = format!(

@@ -91,6 +91,11 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     report.diagnostics_mut().append(&mut found);
 }
 
+/// Whether a finding is about several objects together.
+pub(crate) fn adds_up(code: &Code) -> bool {
+    rules::SUMS.iter().any(|rule| rule.code.id == code.id)
+}
+
 impl<'s> Scene<'s> {
     /// The pools that offer a resource.
     fn offering(&self, resource: &str) -> Vec<&'s Pool> {

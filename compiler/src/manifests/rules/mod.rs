@@ -70,6 +70,13 @@ mod visible_devices;
 
 use super::Rule;
 
+/// The rules that add up what several objects ask for. The audit of patches adds up by itself: it knows each workload.
+pub(super) static SUMS: [&Rule; 3] = [
+    &services_over_limit::RULE,
+    &services_overfill_pool::RULE,
+    &gang_too_large::RULE,
+];
+
 /// Every rule, by id.
 pub static RULES: &[&Rule] = &[
     &resource_unknown::RULE,
