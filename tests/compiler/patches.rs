@@ -358,7 +358,10 @@ fn as_many_pods_as_a_patch_says_are_what_the_team_may_have() {
     check(
         &one("leaderWorkerSet", "nodes: 1, gpusPerNode: 2"),
         "{spec: {replicas: 2}}",
-        &[&over(4)],
+        &[
+            "GPUC3013 with its patch, LeaderWorkerSet w asks for more than its team may have: \
+             2 pods with 2 each are 4 of `nvidia.com/gpu`",
+        ],
     );
     check(
         &one("jobSet", "nodes: 1, gpusPerNode: 2"),

@@ -73,7 +73,7 @@ fn movers(
 
 #[test]
 fn groups_find_what_single_values_find() {
-    let outcome = compile_text(&many(12));
+    let outcome = compile_text(&many(20));
     let compilation = &outcome.compilations[0];
     let index = [Index::new(compilation).unwrap()];
     for question in [
