@@ -155,6 +155,7 @@ mod testing;
 mod text_unprintable;
 pub(crate) mod together;
 mod words;
+mod workload_budget_tight;
 mod workload_class_unknown;
 mod workload_counts;
 mod workload_fabric_forbidden;
@@ -335,6 +336,7 @@ pub static RULES: &[&Rule] = &[
     &workload_huge_pages_missing::RULE,
     &workload_namespace_privileged::RULE,
     &workload_pool_dedicated::RULE,
+    &workload_budget_tight::RULE,
     &workload_class_unknown::RULE,
     &workload_variable_taken::RULE,
     &team_services_over_limit::RULE,

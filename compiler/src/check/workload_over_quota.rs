@@ -267,7 +267,10 @@ mod tests {
             let pods = "workload `a` asks for more pods than its team may have";
             check("deployment: {image: 'a:1', replicas: 10}", &[]);
             check("deployment: {image: 'a:1', replicas: 11}", &[pods]);
-            check("job: {image: 'a:1', parallelism: 11}", &[pods]);
+            check(
+                "job: {image: 'a:1', completions: 11, parallelism: 11}",
+                &[pods],
+            );
             let storage = "workload `a` asks for more storage than its team may have";
             let volume = |size| {
                 format!(
@@ -305,7 +308,10 @@ mod tests {
             assert_eq!(messages(&yaml, "GPUC2187"), expected, "{task}");
         };
         let over = "workload `a` asks for 3 GPUs in a container, and one of team `t` may have 2";
-        check("job: {image: 'a:1', gpus: 2, parallelism: 3}", &[]);
+        check(
+            "job: {image: 'a:1', gpus: 2, completions: 3, parallelism: 3}",
+            &[],
+        );
         check("job: {image: 'a:1', gpus: 3}", &[over]);
         check(
             "trainJob: {image: 'a:1', nodes: 2, gpusPerNode: 3}",
@@ -319,22 +325,26 @@ mod tests {
         let job = |keys: &str| format!("{{name: a, team: t, job: {{image: 'a:1', {keys}}}}}");
         check(&job("gpus: 2"), &[]);
         let over = "workload `a` asks for 4 GPUs, and team `t` may have 3";
-        check(&job("gpus: 2, parallelism: 2"), &[over]);
+        check(&job("gpus: 2, completions: 2, parallelism: 2"), &[over]);
+        check(&job("gpus: 2, completions: 1, parallelism: 2"), &[]);
         check(&job("cpu: 4"), &[]);
         let cpu = "workload `a` asks for more CPU than its team may have";
-        check(&job("cpu: 3, parallelism: 2"), &[cpu]);
+        check(&job("cpu: 3, completions: 2, parallelism: 2"), &[cpu]);
         let memory = "workload `a` asks for more memory than its team may have";
         check(&job("memory: 9Gi"), &[memory]);
         check(
-            "{name: a, job: {image: 'a:1', gpus: 2, parallelism: 2}}",
+            "{name: a, job: {image: 'a:1', gpus: 2, completions: 2, parallelism: 2}}",
             &[],
         );
         let over = "workload `a` asks for more CPU than its team may have";
         // A container that says nothing is given half a core and 1 GiB: 8 pods are 4 cores and 8 GiB.
-        check(&job("parallelism: 8"), &[]);
-        check(&job("parallelism: 9, memory: 1Mi"), &[over]);
+        check(&job("completions: 8, parallelism: 8"), &[]);
+        check(&job("completions: 9, parallelism: 9, memory: 1Mi"), &[over]);
         let limited = |keys: &str| format!("{{name: a, team: l, job: {{image: 'a:1', {keys}}}}}");
-        check(&limited("cpu: 2, memory: 4Gi, parallelism: 9"), &[]);
+        check(
+            &limited("cpu: 2, memory: 4Gi, completions: 9, parallelism: 9"),
+            &[],
+        );
         let over = |what| {
             format!("workload `a` asks for more {what} than a container of team `l` may have")
         };

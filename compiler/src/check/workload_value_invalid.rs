@@ -132,8 +132,8 @@ impl Look<'_> {
                 if let Some(scaling) = &it.autoscaling {
                     self.scaling(scaling, it.cpu.as_ref());
                 }
-                let fewest = it.autoscaling.as_ref().map_or(&it.replicas, |it| &it.min);
-                self.budget(it.disruption_budget.as_ref(), fewest);
+                let most = it.autoscaling.as_ref().map_or(&it.replicas, |it| &it.max);
+                self.budget(it.disruption_budget.as_ref(), most);
             }
             Task::StatefulSet(it) => self.budget(it.disruption_budget.as_ref(), &it.replicas),
             _ => {}

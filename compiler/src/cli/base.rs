@@ -52,6 +52,18 @@ impl Base {
         Ok(Self::Revision(name.to_owned(), Revision::open(near, name)?))
     }
 
+    /// What to type where the branch that is checked out lacks what the base has, so that what others did since reads
+    /// as if it were taken back.
+    pub(super) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Revision(name, revision) if !revision.is_behind_head() => Some(format!(
+                "note: HEAD does not contain {name}, so what is only there is told as if it were taken back\n\
+                 help: compare with where they part: `--base {name}...HEAD`"
+            )),
+            _ => None,
+        }
+    }
+
     /// What messages call it.
     pub(super) fn name(&self) -> String {
         match self {

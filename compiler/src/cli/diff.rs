@@ -44,6 +44,9 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         &args.base,
         input.paths.first().map_or(Path::new("."), PathBuf::as_path),
     )?;
+    if let Some(hint) = base.hint() {
+        output::say(&hint);
+    }
     let (mut gone, mut gone_files) = (Vec::new(), Vec::new());
     for path in &input.paths {
         if !path.exists() || (path.is_dir() && !inputs::holds_clusters(path)?) {

@@ -59,6 +59,18 @@ impl Revision {
         self.commit.get(..10).unwrap_or(&self.commit)
     }
 
+    /// Whether the branch that is checked out has this commit in it. Where there is no branch yet, nothing is missing.
+    pub(super) fn is_behind_head(&self) -> bool {
+        let known = ask(&self.root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
+        if !matches!(known, Ok(Some(_))) {
+            return true;
+        }
+        let arguments = ["merge-base", "--is-ancestor", &self.commit, "HEAD"];
+        // Only `no` is no: in a shallow clone git may not know.
+        let answer = git(&self.root, &arguments).ok();
+        answer.and_then(|output| output.status.code()) != Some(1)
+    }
+
     /// Whether a path is one of the repository's working tree, whether there is such a file or not.
     pub(super) fn covers(&self, path: &Path) -> bool {
         self.inside(path).is_ok()

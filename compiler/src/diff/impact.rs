@@ -17,14 +17,14 @@ pub enum Impact {
     SlicesRecut,
     /// Drivers are restarted: nothing on the node may use a GPU meanwhile.
     DriverRestarted,
+    /// Pods of a workload are restarted, evicted, or end.
+    WorkloadRestarted,
     /// Whatever advertises GPUs is restarted or advertises something else.
     PluginRestarted,
     /// There are fewer nodes or GPUs.
     CapacityLost,
     /// Somebody may use less.
     QuotaCut,
-    /// A workload is restarted, or ends.
-    WorkloadRestarted,
     /// What is allowed changes: access, isolation, admission, taints.
     AccessChanged,
     /// A part of the stack around the GPUs is restarted.
@@ -49,10 +49,10 @@ impl Impact {
         Self::NodesRecreated,
         Self::SlicesRecut,
         Self::DriverRestarted,
+        Self::WorkloadRestarted,
         Self::PluginRestarted,
         Self::CapacityLost,
         Self::QuotaCut,
-        Self::WorkloadRestarted,
         Self::AccessChanged,
         Self::ServiceRestarted,
         Self::CapacityGained,
@@ -70,10 +70,10 @@ impl Impact {
             Self::NodesRecreated => "nodes-recreated",
             Self::SlicesRecut => "slices-recut",
             Self::DriverRestarted => "driver-restarted",
+            Self::WorkloadRestarted => "workload-restarted",
             Self::PluginRestarted => "plugin-restarted",
             Self::CapacityLost => "capacity-lost",
             Self::QuotaCut => "quota-cut",
-            Self::WorkloadRestarted => "workload-restarted",
             Self::AccessChanged => "access-changed",
             Self::ServiceRestarted => "service-restarted",
             Self::CapacityGained => "capacity-gained",
@@ -97,10 +97,10 @@ impl Impact {
             Self::NodesRecreated => "nodes are drained and made again",
             Self::SlicesRecut => "GPUs are cut anew, and what runs on them must leave",
             Self::DriverRestarted => "drivers restart, and nothing may use a GPU meanwhile",
+            Self::WorkloadRestarted => "pods of a workload restart, are evicted or end",
             Self::PluginRestarted => "GPUs are advertised anew; what runs goes on",
             Self::CapacityLost => "there are fewer nodes or GPUs",
             Self::QuotaCut => "somebody may use less",
-            Self::WorkloadRestarted => "a workload restarts or ends",
             Self::AccessChanged => "what is allowed changes",
             Self::ServiceRestarted => "a part of the stack restarts; jobs go on",
             Self::CapacityGained => "there are more nodes or GPUs",
@@ -113,7 +113,7 @@ impl Impact {
 
     /// Whether running work may be lost by it.
     pub fn disrupts(self) -> bool {
-        self <= Self::WorkloadRestarted
+        self <= Self::QuotaCut
     }
 }
 

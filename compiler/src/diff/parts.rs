@@ -234,13 +234,17 @@ impl Parts {
     fn resources(&mut self, cluster: &Cluster, plan: &Plan) {
         for resource in &plan.provisioning.resources {
             let (key, prefix) = home(cluster, resource);
-            let part = self.all.entry(key).or_default();
+            let part = self.all.entry(key.clone()).or_default();
             let script = format!("cloud/{}.sh", resource.script);
             part.files.insert(script);
             part.component.clone_from(&resource.script);
             part.members.insert(resource.name.clone());
             for field in &resource.fields {
                 let name = format!("{prefix}{}", field.kind.name);
+                // What holds of a pool in any cloud is said by that name, whatever its own table calls so.
+                if matches!(key, Key::Pool(_)) && FACTS.contains(&name.as_str()) {
+                    continue;
+                }
                 let mut node = Node::from_json(field.want.clone());
                 node.origin = field.origin.clone();
                 for (path, leaf) in leaves(&node) {
@@ -287,6 +291,18 @@ impl Parts {
             part.component.clone_from(&object.component);
             part.files.insert(path);
             part.pools = pools_of(&part.leaves);
+            // What makes a pool's nodes concerns these alone.
+            let of_pool = Key::Pool(object.identity.name.clone());
+            let maker = self.all.get(&of_pool).and_then(|pool| pool.maker);
+            let makes = |maker: &Maker| {
+                let mut kinds = maker.kinds.iter();
+                kinds.any(|(kind, _)| *kind == object.identity.kind)
+            };
+            if maker.is_some_and(makes)
+                && let Some(part) = self.all.get_mut(&Key::object(&object.identity))
+            {
+                part.pools = [object.identity.name.clone()].into();
+            }
         }
         self.configurations();
     }

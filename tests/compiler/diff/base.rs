@@ -19,10 +19,18 @@ fn a_branch_is_compared_with_where_it_left() {
     commit(folder);
     git(folder, &["checkout", "-q", "mine"]);
     let theirs = "nodes 0-8 → 0-4";
-    let all = said(&gpuc(folder, &["diff", "--base", "main"]));
+    let all = gpuc(folder, &["diff", "--base", "main"]);
+    let hint = "HEAD does not contain main";
+    let typed = "`--base main...HEAD`";
+    let words = String::from_utf8_lossy(&all.stderr).into_owned();
+    assert!(words.contains(hint) && words.contains(typed), "{words}");
+    let all = said(&all);
     assert!(all.contains("8 → ") || all.contains(theirs), "{all}");
     for base in ["main...HEAD", "main..."] {
-        let mine = said(&gpuc(folder, &["diff", "--base", base]));
+        let mine = gpuc(folder, &["diff", "--base", base]);
+        let words = String::from_utf8_lossy(&mine.stderr).into_owned();
+        assert!(!words.contains(hint), "{words}");
+        let mine = said(&mine);
         assert!(
             mine.contains("× 4 → ") || mine.contains("replicas 4 → 6"),
             "{mine}"

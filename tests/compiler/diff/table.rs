@@ -44,6 +44,8 @@ const QUEUES: &str = "examples/eks-queues/gpu-cluster.yaml";
 const TEAMS: &str = "examples/eks-teams/gpu-cluster.yaml";
 const TRAINING: &str = "examples/eks-training-job/gpu-cluster.yaml";
 const WORKLOADS: &str = "tests/compiler/rich/workloads.yaml";
+const AKS_MIG: &str = "examples/aks-mig-a100/gpu-cluster.yaml";
+const TAINTED: &str = "examples/eks-training-h100/gpu-cluster.yaml";
 
 #[rustfmt::skip] // One edit a line.
 const ROWS: &[Row] = &[
@@ -106,6 +108,18 @@ const ROWS: &[Row] = &[
     (AKS, "privateCluster: true", "privateCluster: false", Replaced, "private API server"),
     (AKS, "upgradeChannel: stable", "upgradeChannel: patch", Nothing, "upgrades by AKS"),
     (AKS, "nodes: {min: 0, max: 8}", "nodes: {min: 0, max: 9}", CapacityGained, "pool spot"),
+    // A range to a count and back: the fewest and the most decide.
+    (AKS_MIG, "nodes: {min: 1, max: 4}", "nodes: {count: 1}", CapacityLost, "pool slices: nodes"),
+    (AKS_MIG, "nodes: {min: 2, max: 3}", "nodes: {count: 2}", CapacityLost, "pool system: nodes"),
+    (AKS_MIG, "nodes: {min: 2, max: 3}", "nodes: {count: 3}", CapacityGained, "pool system: nodes"),
+    (AKS, "nodes: {count: 1}", "nodes: {min: 1, max: 3}", CapacityGained, ": nodes"),
+    (EKS, "nodes: {min: 0, max: 20}", "nodes: {count: 2}", CapacityLost, "pool spot: nodes"),
+    (EKS, "machine: p4d.24xlarge\n    nodes: {count: 1}", "machine: p4d.24xlarge\n    nodes: {min: 1, max: 2}", CapacityGained, ": nodes"),
+    (GKE_SMALL, "nodes: {min: 2, max: 10}", "nodes: {count: 2}", CapacityLost, ": nodes"),
+    (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {count: 1}", CapacityLost, "pool shares: nodes"),
+    // What evicts is worse than what is advertised anew.
+    (TAINTED, "value: present, effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
+    (AKS_MIG, "effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
     // What only a new GKE node pool can have.
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a, us-central1-b]", "machine: g2-standard-12\n    zones: [us-central1-a, us-central1-b]", Replaced, "machine type"),
     (GKE, "gpu: {model: T4, perNode: 2}", "gpu: {model: T4, perNode: 4}", Replaced, "GPUs"),
@@ -143,7 +157,7 @@ const ROWS: &[Row] = &[
     // Hosts of one's own.
     (ON_PREM, "hosts: [dgx-01, dgx-02]", "hosts: [dgx-01, dgx-03]", CapacityLost, "pool dgx"),
     (ON_PREM, "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}", "hosts: [dgx-01]\n    nodes: {count: 1}", CapacityLost, "pool dgx"),
-    (ON_PREM, "effect: NoSchedule", "effect: NoExecute", PluginRestarted, "DaemonSet"),
+    (ON_PREM, "effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
     (NOTEBOOKS, "{profile: 1g.10gb, count: 7}", "{profile: 2g.20gb, count: 3}", SlicesRecut, "slices"),
     (NOTEBOOKS, "torch-notebook:1.0.0", "torch-notebook:1.1.0", Nothing, "Helm release jupyterhub"),
     (NOTEBOOKS, "authenticator_class: github", "authenticator_class: google", ServiceRestarted, "Helm release jupyterhub"),
@@ -152,6 +166,8 @@ const ROWS: &[Row] = &[
     (QUEUES, "guaranteed: 16, limit: 32}\n", "guaranteed: 8, limit: 32}\n", QuotaCut, "ClusterQueue"),
     (QUEUES, "cpu: 800", "cpu: 900", QuotaRaised, "ClusterQueue"),
     (QUEUES, "description: What customers wait for", "description: What they wait for", Nothing, "WorkloadPriorityClass"),
+    (QUEUES, ", preempts: false", "", AccessChanged, "PriorityClass"),
+    (TEAMS, "value: 1000", "value: 1001", AccessChanged, "PriorityClass"),
     (TEAMS, "podSecurity: restricted", "podSecurity: baseline", AccessChanged, "Namespace"),
     (TEAMS, "{pool: spot, guaranteed: 4}", "{pool: spot, guaranteed: 2}", QuotaCut, "ResourceQuota"),
     // Workloads.

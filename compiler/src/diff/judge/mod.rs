@@ -208,11 +208,37 @@ fn field(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
         }
         Change::Replaces { reason } => Verdict::fact(Impact::Replaced, reason, field.source),
         Change::Rolls { reason } => Verdict::fact(Impact::NodesRecreated, reason, field.source),
-        Change::Resizes => Verdict::fact(resized(delta), "nodes come or go", field.source),
+        Change::Resizes => {
+            let pools = after.pools.iter().map(String::as_str);
+            let impact = capacity(setting, pools).unwrap_or_else(|| resized(delta));
+            Verdict::fact(impact, "nodes come or go", field.source)
+        }
         Change::InPlace | Change::Climbs { .. } => {
             Verdict::fact(Impact::Nothing, "changed in place", field.source)
         }
     })
+}
+
+/// Whether pools have less or more afterwards, by what each has at the fewest and at the most; nothing where that is as
+/// it was.
+fn capacity<'n>(setting: &Setting<'_>, names: impl IntoIterator<Item = &'n str>) -> Option<Impact> {
+    let sizes = |parts: &Parts, name: &str| {
+        let mut pools = parts.summary.pools.iter();
+        let pool = pools.find(|pool| pool.name == name)?;
+        let nodes = [pool.min_nodes, pool.max_nodes].map(u64::from);
+        Some([nodes, [pool.min_gpus, pool.max_gpus]].concat())
+    };
+    let both = names
+        .into_iter()
+        .filter_map(|name| sizes(setting.before, name).zip(sizes(setting.after, name)));
+    let pairs: Vec<(u64, u64)> = both
+        .flat_map(|(old, new)| old.into_iter().zip(new))
+        .collect();
+    if pairs.iter().any(|(old, new)| new < old) {
+        return Some(Impact::CapacityLost);
+    }
+    let grows = pairs.iter().any(|(old, new)| new > old);
+    grows.then_some(Impact::CapacityGained)
 }
 
 /// Whether there is less afterwards: a number that is smaller, or one that is gone.
@@ -226,6 +252,10 @@ fn resized(delta: &Delta) -> Impact {
         (Some(serde_json::Value::Object(from)), Some(serde_json::Value::Object(to))) => from
             .iter()
             .any(|(key, from)| to.get(key).is_none_or(|to| less(from, to))),
+        // Places that nodes leave.
+        (Some(serde_json::Value::Array(from)), Some(serde_json::Value::Array(to))) => {
+            from.iter().any(|place| !to.contains(place))
+        }
         (Some(from), Some(to)) => less(from, to),
         (_, to) => to.is_none(),
     };

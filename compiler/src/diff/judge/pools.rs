@@ -35,6 +35,14 @@ fn gone(setting: &Setting<'_>, name: &str, pool: Option<&PoolSummary>) -> Verdic
     let held = pool.map(holds).unwrap_or_default();
     let maker = setting.part(&Key::Pool(name.to_owned()));
     let maker = maker.and_then(|part| part.maker);
+    let part = setting.before.all.get(&Key::Pool(name.to_owned()));
+    // Neither a script nor anything in the cluster makes or visits its nodes.
+    if part.is_some_and(|part| part.members.is_empty() && part.maker.is_none()) {
+        return Verdict::because(
+            Impact::Nothing,
+            format!("{held} that gpuc never made: they stay as they are"),
+        );
+    }
     let (stay, source) = match maker {
         Some(maker) if setting.prunes => (
             format!(

@@ -42,7 +42,7 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         Fate::Came if is_in_new_namespace(setting, &delta.key) => Verdict::plain(Added),
         Fate::Came => Verdict::plain(kind.came),
         Fate::Went => went(setting, kind, part, name),
-        Fate::Stayed => stayed(kind, part, delta),
+        Fate::Stayed => stayed(setting, kind, part, delta),
     }
 }
 
@@ -102,7 +102,7 @@ fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, name: &str) -> 
     }
 }
 
-fn stayed(kind: &Kind, part: Option<&Part>, delta: &Delta) -> Verdict {
+fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta) -> Verdict {
     let path = delta.path.as_deref().unwrap_or_default();
     let fits = |key: &str| {
         let rest = path.strip_prefix(key);
@@ -115,8 +115,9 @@ fn stayed(kind: &Kind, part: Option<&Part>, delta: &Delta) -> Verdict {
         return Verdict::fact(
             kind.went,
             format!(
-                "`{key}` cannot be changed: delete the {} for the new one to be made",
-                kind.name
+                "`{key}` cannot be changed: delete the {} for the new one to be made{}",
+                kind.name,
+                kind.kept()
             ),
             source,
         );
@@ -137,6 +138,14 @@ fn stayed(kind: &Kind, part: Option<&Part>, delta: &Delta) -> Verdict {
         } else {
             QuotaRaised
         }),
+        // How a maker is told of a size is its own: what the pool has decides.
+        Some(Row::Capacity(_))
+            if let Some(impact) = part.and_then(|part| {
+                super::capacity(setting, part.pools.iter().map(String::as_str))
+            }) =>
+        {
+            Verdict::plain(impact)
+        }
         Some(Row::Capacity(_)) if is_less(delta) => Verdict::plain(Impact::CapacityLost),
         Some(Row::Capacity(_)) => Verdict::plain(Impact::CapacityGained),
         // Labels and notes of the object itself.

@@ -37,6 +37,21 @@ pub(super) enum Row {
     Capacity(&'static str),
 }
 
+impl Kind {
+    /// What goes on while an object that cannot be changed is deleted and made again, where nothing that runs ends.
+    pub(super) fn kept(&self) -> &'static str {
+        match self.name {
+            "PriorityClass" => {
+                "; pods that run keep the priority they have, and only new ones get another"
+            }
+            "StorageClass" => {
+                "; volumes that are there stay as they are, and only new ones are made otherwise"
+            }
+            _ => "",
+        }
+    }
+}
+
 impl Row {
     pub(super) fn key(&self) -> &'static str {
         match self {
@@ -319,8 +334,9 @@ pub(super) const KINDS: &[Kind] = &[
         ..kind("resource.k8s.io", "ResourceClaimTemplate", Nothing)
     },
     Kind {
+        rows: &[Row::Is("description", Nothing, "")],
         fixed: &[("value", PRIORITY), ("preemptionPolicy", PRIORITY)],
-        ..kind("scheduling.k8s.io", "PriorityClass", Nothing)
+        ..kind("scheduling.k8s.io", "PriorityClass", AccessChanged)
     },
     Kind {
         fixed: &[
