@@ -133,7 +133,7 @@ mod tests {
         check(set, &[over]);
         // A job's pods wait for each other, and an autoscaler adds some where there is room.
         check(
-            "{name: a, pool: four, job: {image: 'a:1', gpus: 4, parallelism: 9}}",
+            "{name: a, pool: four, job: {image: 'a:1', gpus: 4, completions: 9, parallelism: 9}}",
             &[],
         );
         check(

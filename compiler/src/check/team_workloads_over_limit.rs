@@ -104,7 +104,7 @@ mod tests {
     fn jobs_that_wait_for_each_other_do_so_in_queues() {
         let three = format!(
             "{}, {}, {}",
-            job("a", "gpus: 1, parallelism: 2"),
+            job("a", "gpus: 1, completions: 2, parallelism: 2"),
             job("b", "gpus: 2"),
             job("c", "gpus: 1")
         );

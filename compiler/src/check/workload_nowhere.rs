@@ -159,6 +159,28 @@ mod tests {
     }
 
     #[test]
+    fn pools_that_are_too_small_keep_a_workload_from_no_other() {
+        let check = |task: &str, expected: &[&str]| {
+            let yaml = format!(
+                "
+                cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{}}}}}}}}
+                nodePools:
+                  - {{name: system, machine: m7i.xlarge, nodes: {{count: 2}}}}
+                  - {{name: gpu, machine: g6.8xlarge, nodes: {{count: 2}}}}
+                workloads: [{{name: a, {task}}}]
+                "
+            );
+            assert_eq!(messages(&yaml, "GPUC2184"), expected, "{task}");
+        };
+        check("job: {image: 'a:1', cpu: 2}", &[]);
+        check("job: {image: 'a:1', cpu: 16}", &[]);
+        check(
+            "job: {image: 'a:1', cpu: 64}",
+            &["no pool holds workload `a`"],
+        );
+    }
+
+    #[test]
     fn who_shares_a_claim_is_on_one_gpu() {
         let check = |task: &str, expected: &[&str]| {
             let yaml = format!(
@@ -173,8 +195,14 @@ mod tests {
             assert_eq!(messages(&yaml, "GPUC2184"), expected, "{task}");
         };
         let none = "pool `gpu` does not hold workload `a`";
-        check("job: {image: 'a:1', gpus: 1, parallelism: 2}", &[]);
-        check("job: {image: 'a:1', gpus: 1, parallelism: 3}", &[none]);
+        check(
+            "job: {image: 'a:1', gpus: 1, completions: 2, parallelism: 2}",
+            &[],
+        );
+        check(
+            "job: {image: 'a:1', gpus: 1, completions: 3, parallelism: 3}",
+            &[none],
+        );
         check("job: {image: 'a:1', gpus: 2}", &[none]);
         check("deployment: {image: 'a:1', gpus: 1, replicas: 2}", &[]);
         let grows = "autoscaling: {min: 1, max: 3}, cpu: 1";

@@ -74,16 +74,17 @@ impl Look<'_> {
         }
     }
 
-    /// Parts of pods are rounded up, those that may be away as well.
+    /// What is held against the most pods that there ever are. Parts of pods are rounded up, those that may be away as
+    /// well.
     ///
     /// Source: kubernetes `pkg/controller/disruption/disruption.go`, `getExpectedPodCount` (from memory).
-    pub(super) fn budget(&mut self, budget: Option<&DisruptionBudget>, fewest: &Spanned<u32>) {
+    pub(super) fn budget(&mut self, budget: Option<&DisruptionBudget>, most: &Spanned<u32>) {
         let Some(DisruptionBudget::MaxUnavailable(count) | DisruptionBudget::MinAvailable(count)) =
             budget
         else {
             return;
         };
-        let pods = fewest.value;
+        let pods = most.value;
         let Some(of_pods) = count.value.of(pods) else {
             let message = format!(
                 "`{}` is neither a number of pods nor a part of them",
@@ -102,16 +103,23 @@ impl Look<'_> {
             self.say(count.span, message, &format!("write {LARGEST} at most"));
             return;
         }
-        let stuck = match budget {
-            Some(DisruptionBudget::MinAvailable(_)) => of_pods >= pods.into(),
-            _ => of_pods == 0,
-        };
-        if stuck && pods > 0 {
+        if budget.is_some_and(|budget| spares_all(budget, pods)) {
             let message = "no pod may ever be taken away, so no node can be emptied".to_owned();
             let help = "write `maxUnavailable: 1`, or run more pods";
             self.say(count.span, message, help);
         }
     }
+}
+
+/// Whether a budget lets none of so many pods be taken away. Of no pod none is.
+pub(super) fn spares_all(budget: &DisruptionBudget, pods: u32) -> bool {
+    let (DisruptionBudget::MaxUnavailable(count) | DisruptionBudget::MinAvailable(count)) = budget;
+    let of_pods = count.value.of(pods);
+    pods > 0
+        && of_pods.is_some_and(|of_pods| match budget {
+            DisruptionBudget::MinAvailable(_) => of_pods >= pods.into(),
+            DisruptionBudget::MaxUnavailable(_) => of_pods == 0,
+        })
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ mod tests {
     fn disks_are_for_one_node() {
         let job = |count: u32, from: &str| {
             format!(
-                "{{name: a, job: {{image: 'a:1', parallelism: {count}, \
+                "{{name: a, job: {{image: 'a:1', completions: {count}, parallelism: {count}, \
                  volumes: [{{name: v, mountPath: /v, from: {from}}}]}}}}"
             )
         };

@@ -98,34 +98,36 @@ impl Cluster {
     /// The pools that a workload may run on: the one that it names, else every one that has what it asks for and is for
     /// nobody else. Pods on several nodes keep to pools with the same fast network, where one has any.
     pub fn pools_of(&self, workload: &Workload) -> Vec<&Pool> {
+        self.pools_among(workload, |_| true)
+    }
+
+    /// The pools that a workload may run on, of those that are `fit` for it: what is unfit keeps it from no other.
+    pub fn pools_among(&self, workload: &Workload, fit: impl Fn(&Pool) -> bool) -> Vec<&Pool> {
         if let Some(name) = &workload.pool {
-            return self.pool(name).into_iter().collect();
+            return self.pool(name).into_iter().filter(|it| fit(it)).collect();
         }
         let Some(task) = workload.task() else {
             return Vec::new();
         };
+        let pools = self.pools.iter();
         let mut pools: Vec<&Pool> = match GpuAsk::of(task) {
-            None => self.pools_without_gpus(workload),
-            Some(ask) => {
-                let pools = self.pools.iter();
-                let holds = |pool: &&Pool| may_take(pool, workload, task, ask);
-                pools.filter(holds).collect()
-            }
+            None => without_gpus(pools.filter(|it| is_for(it, workload) && fit(it)).collect()),
+            Some(ask) => pools
+                .filter(|it| may_take(it, workload, task, ask) && fit(it))
+                .collect(),
         };
         if task.nodes().is_some_and(|nodes| nodes.value > 1) {
             same_fabric(&mut pools);
         }
         pools
     }
+}
 
-    /// Pools without GPUs; where there are none, those with.
-    fn pools_without_gpus(&self, workload: &Workload) -> Vec<&Pool> {
-        let open = self.pools.iter().filter(|pool| is_for(pool, workload));
-        let open: Vec<_> = open.collect();
-        let plain = open.iter().filter(|pool| !pool.has_gpus());
-        let plain: Vec<_> = plain.copied().collect();
-        if plain.is_empty() { open } else { plain }
-    }
+/// Those without GPUs; where there are none, those with.
+fn without_gpus(pools: Vec<&Pool>) -> Vec<&Pool> {
+    let plain = pools.iter().filter(|pool| !pool.has_gpus());
+    let plain: Vec<_> = plain.copied().collect();
+    if plain.is_empty() { pools } else { plain }
 }
 
 /// Whether a pool is for everybody or for the team of a workload.

@@ -1,6 +1,6 @@
 //! What a workload of the file asks of a node, and which of its pools give it.
 
-use gpuc_schema::config::{Allocation, Task, Workload};
+use gpuc_schema::config::{Allocation, NotebookProfile, Task, Workload};
 use gpuc_schema::{Span, Spanned};
 
 use serde_json::json;
@@ -39,6 +39,16 @@ impl Demand {
             demand.ask(task, ask, workload, pool);
         }
         demand
+    }
+
+    /// What a notebook asks for on a pool beside GPUs. What it does not say it does not need.
+    pub fn of_notebook(profile: &NotebookProfile, pool: &Pool) -> Self {
+        Self {
+            cpu: Amount::of(profile.cpu.as_ref(), 1, false),
+            memory: Amount::of(profile.memory.as_ref(), 1000, false),
+            tolerations: pool.tolerations.iter().map(tolerated).collect(),
+            ..Self::default()
+        }
     }
 
     fn ask(&mut self, task: Task<'_>, ask: GpuAsk<'_>, workload: &Workload, pool: &Pool) {
@@ -89,26 +99,29 @@ fn tolerated(toleration: &crate::model::Toleration) -> Tolerated {
 
 /// The pools that a workload runs on: those that it may run on and that hold its pods. None where none does.
 pub fn holding<'c>(cluster: &'c Cluster, workload: &Workload) -> Vec<&'c Pool> {
-    let mut pools = cluster.pools_of(workload);
-    pools.retain(|pool| why_not(cluster, workload, pool).is_none());
-    pools
+    cluster.pools_among(workload, |pool| lacks(cluster, workload, pool).is_none())
 }
 
-/// Why a pool does not hold a workload, in words that follow the pool's name, and where it says otherwise.
-pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
+/// What a pool's nodes lack for a workload, whatever other pools have.
+fn lacks(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
     let demand = Demand::of_workload(cluster, workload, pool);
     let verdict = verdict(&demand, cluster, pool);
     let mut reasons = verdict.reasons.iter();
     if let Some(reason) = reasons.find(|reason| reason.answer == Answer::No) {
         return Some((reason.to_string(), reason.place));
     }
-    if let Some(why) = one_claim(workload, pool) {
-        return Some((why, pool.written.sharing.span));
+    let why = one_claim(workload, pool)?;
+    Some((why, pool.written.sharing.span))
+}
+
+/// Why a pool does not hold a workload, in words that follow the pool's name, and where it says otherwise.
+pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
+    let lack = lacks(cluster, workload, pool);
+    if lack.is_some() || workload.pool.is_some() {
+        return lack;
     }
-    let named = workload.pool.is_some();
-    let all = cluster.pools_of(workload);
-    let is_one = all.iter().any(|other| other.index == pool.index);
-    if named || is_one {
+    let mut all = holding(cluster, workload).into_iter();
+    if all.any(|other| other.index == pool.index) {
         return None;
     }
     // Only what nobody may take who does not name the pool is left.
@@ -123,6 +136,8 @@ pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(S
         "has its GPUs claimed, and is used only where it is named"
     } else if shared {
         "shares its GPUs, and is used only where it is named"
+    } else if workload.task().and_then(GpuAsk::of).is_none() {
+        "has GPUs, and others without hold it"
     } else {
         "has another network, and the others are faster"
     };

@@ -206,7 +206,8 @@ impl<'w> Task<'w> {
     pub fn most_pods(self) -> u32 {
         match self {
             Self::CudaTest(_) | Self::CronJob(_) => 1,
-            Self::Job(it) => it.parallelism.value,
+            // No more run than are left to complete.
+            Self::Job(it) => it.parallelism.value.min(it.completions.value),
             Self::Deployment(it) => match &it.autoscaling {
                 Some(scaling) => scaling.max.value,
                 None => it.replicas.value,
