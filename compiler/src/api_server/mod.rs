@@ -9,6 +9,7 @@ mod containers;
 mod counts;
 mod enums;
 mod names;
+mod operators;
 mod place;
 mod pods;
 pub mod priority;
@@ -123,10 +124,12 @@ pub fn knows(api_version: &str, kind: &str) -> bool {
 pub fn look(api_version: &str, kind: &str, node: &Node, extent: Extent) -> Vec<Refused> {
     match types::of_object(api_version, kind) {
         Some(name) => part(node, Vec::new(), name, extent),
-        None => templates(node)
-            .into_iter()
-            .flat_map(|(path, name, node)| part(node, path, name, extent))
-            .collect(),
+        None => {
+            let pods = templates(node).into_iter();
+            let pods = pods.flat_map(|(path, name, node)| part(node, path, name, extent));
+            let own = operators::look(api_version, kind, node, extent).into_iter();
+            own.chain(pods).collect()
+        }
     }
 }
 

@@ -61,14 +61,20 @@ pub(super) fn filled(sources: &Sources, entry: &Entry, value: &Json) -> Option<E
     let source = sources.get(span.source)?;
     let text = source.text();
     let key_end = entry.key_span.end as usize;
-    match &entry.value.value {
-        Value::Scalar(Scalar::Written { text, plain: true }) if read(text, true) == Core::Null => {}
-        _ => return None,
-    }
     let around = Span {
         start: entry.key_span.start,
         ..span
     };
+    match &entry.value.value {
+        Value::Scalar(Scalar::Written { text, plain: true }) if read(text, true) == Core::Null => {}
+        Value::Sequence(items) if items.is_empty() && value.is_array() => {
+            let text = flow(value, quoted(source, around));
+            let own = sources.text(span);
+            let inner = own.strip_prefix('[')?.strip_suffix(']')?;
+            return inner.trim().is_empty().then_some(Edit { span, text });
+        }
+        _ => return None,
+    }
     let value = flow(value, quoted(source, around));
     if ["~", "null"].contains(&sources.text(span)) {
         return Some(Edit { span, text: value });

@@ -18,8 +18,10 @@ mod pod;
 mod read;
 mod resources;
 mod rules;
+mod served;
 mod services;
 mod shared;
+mod template;
 mod told;
 
 use std::collections::BTreeSet;

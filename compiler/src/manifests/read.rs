@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::diag::{Report, Severity};
+use crate::load::STDIN;
 use crate::node::{Node, Value};
 use crate::source::{Sources, Span};
 use crate::yaml;
 
-use super::{find, inside, shared};
+use super::{find, inside, shared, template};
 
 /// A Kubernetes object that somebody wrote.
 #[derive(Clone, Debug)]
@@ -87,7 +88,8 @@ impl Manifests {
         own.diagnostics_mut()
             .retain(|found| found.code.id != yaml::codes::TAG_UNKNOWN.id);
         let is_broken = own.count(Severity::Error) > 0;
-        if is_broken && text.contains("{{") {
+        // What comes by a pipe is what a template became, or was to become.
+        if is_broken && path != STDIN && template::is_one(text) {
             self.pass_over(path, Why::Template);
             return;
         }
@@ -258,5 +260,15 @@ mod tests {
             (0, 1)
         );
         assert_eq!(manifests.passed_over, []);
+        let quoted = "apiVersion: v1\nkind: Pod\nargs: ['{{.Name}}']\n b: c\n";
+        let (manifests, report) = read("a.yaml", quoted);
+        assert_eq!(manifests.passed_over, []);
+        assert_eq!(report.count(Severity::Error), 1);
+        let template = "{{ if .on }}\nkind: Pod\n{{ end }}\n";
+        let (manifests, report) = read(STDIN, template);
+        assert_eq!(manifests.passed_over, []);
+        assert_eq!(report.count(Severity::Error), 1);
+        let beside = format!("apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\n---\n{quoted}");
+        assert_eq!(read("a.yaml", &beside).0.objects.len(), 1);
     }
 }

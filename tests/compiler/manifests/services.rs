@@ -117,8 +117,10 @@ fn pods_that_wait_for_each_other_run_at_once() {
     of(lab, &[train(2, ours)], &[]);
     of(lab, &[train(3, ours)], &["GPUC4044"]);
     let torch = |workers: u32, more: &str| {
+        // The operator looks for a container of this name.
+        let pod = POD.replace("{name: a,", "{name: pytorch,");
         let role =
-            |name: &str, count: u32| format!("{name}: {{replicas: {count}, template: {{{POD}}}}}");
+            |name: &str, count: u32| format!("{name}: {{replicas: {count}, template: {{{pod}}}}}");
         let (master, worker) = (role("Master", 1), role("Worker", workers));
         let spec = format!("{more}pytorchReplicaSpecs: {{{master}, {worker}}}");
         job("kubeflow.org/v1", "PyTorchJob", "", &spec)

@@ -65,6 +65,7 @@ pub(super) const LAYERS: &[(&str, &[&str])] = &[
             "check",
             "cloud",
             "diag",
+            "load",
             "model",
             "node",
             "placement",

@@ -58,10 +58,11 @@ const BELOW: &[&str] = &[
     "capacity",
 ];
 
-/// Versions of before requests of devices, which no Kubernetes since 1.31 serves.
+/// Versions of claims that no Kubernetes since 1.33 serves.
 ///
-/// Source: kubernetes `staging/src/k8s.io/api/resource/v1alpha2`, which 1.31 removed (from memory).
-const OF_OLD: &[&str] = &["v1alpha1", "v1alpha2"];
+/// Source: kubernetes `staging/src/k8s.io/api/resource/v1alpha2`, which 1.31 removed; its `v1alpha3` has no claims since
+/// 1.33 (from memory).
+const OF_OLD: &[&str] = &["v1alpha1", "v1alpha2", "v1alpha3"];
 
 // Source: kubernetes `staging/src/k8s.io/api/resource/v1beta1/types.go` and `v1/types.go`, `DeviceRequest`
 // (from memory).
@@ -80,12 +81,15 @@ fn of_object(object: &Object, report: &mut Report) {
         };
         let message = format!("{title} is of `{version}`, which Kubernetes does not know any more");
         let draft = report.draft(&RULE.code, written.span(), message);
-        draft
-            .help("write `resource.k8s.io/v1`, and `devices.requests` in place of `resourceClassName`")
-            .emit();
+        let help = if version == "v1alpha3" {
+            "write `resource.k8s.io/v1`, and what each request asks for below `exactly`"
+        } else {
+            "write `resource.k8s.io/v1`, and `devices.requests` in place of `resourceClassName`"
+        };
+        draft.help(help).emit();
         return;
     }
-    let is_flat = ["v1alpha3", "v1beta1"].contains(&version);
+    let is_flat = version == "v1beta1";
     let wrong = |request: &'_ Node| -> Option<(Entry, &'static str)> {
         let exactly = request.entry("exactly").filter(|_| is_flat);
         let beside = request.entries().iter();

@@ -25,6 +25,7 @@ nodePools:
 }
 
 mod amount_not_whole;
+mod api_not_served;
 mod claim_count;
 mod claim_named_twice;
 mod claim_not_listed;
@@ -122,6 +123,7 @@ pub static RULES: &[&Rule] = &[
     &claim_request_unknown::RULE,
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
+    &api_not_served::RULE,
 ];
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use crate::manifests::resources::is_extended;
 use crate::manifests::{Rule, Scene, edit};
 use crate::node::Node;
 
+use super::resource_unknown::spelling;
+
 /// A `ResourceQuota` counts GPUs by a name that is never enforced.
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -82,7 +84,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         if !is_extended(resource) || is_of_claims || is_count {
             continue;
         }
-        let counted = format!("requests.{resource}");
+        // Another rule says what is wrong with a name; the right one is written at once.
+        let counted = spelling(scene, resource).unwrap_or(resource);
+        let counted = format!("requests.{counted}");
         let message = format!("{} limits nothing by `{}`", object.title(), entry.key);
         let draft = report.draft(&RULE.code, entry.key_span, message);
         let draft = draft.here("accepted and never enforced");

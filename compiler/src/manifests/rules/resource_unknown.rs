@@ -101,14 +101,31 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         }
     }
     for (object, entry) in scene.quotas() {
-        let Some(resource) = entry.key.strip_prefix("requests.") else {
+        let Some(resource) = entry.key.strip_prefix(COUNTED) else {
             continue;
         };
         if is_unknown(scene.cluster, resource) {
             let title = format!("{} counts `{resource}`", object.title());
-            say(scene, &title, entry, &[], report);
+            let lists = object.root.get("spec").and_then(|spec| spec.get("hard"));
+            let meant = spelling(scene, resource).map(|name| format!("{COUNTED}{name}"));
+            // Two keys of one name are none.
+            let is_free = meant.is_none_or(|name| lists.is_none_or(|it| it.get(&name).is_none()));
+            let keys = [entry];
+            let keys = if is_free { &keys[..] } else { &[] };
+            say(scene, &title, entry, keys, report);
         }
     }
+}
+
+/// What a quota writes before what it counts.
+const COUNTED: &str = "requests.";
+
+/// The name that is meant by another spelling of it, where no pool offers that one.
+pub(super) fn spelling<'s>(scene: &Scene<'s>, name: &str) -> Option<&'s str> {
+    let gpus = offered(scene.cluster).into_iter();
+    let gpus: Vec<_> = gpus.filter(|name| is_gpu(name)).collect();
+    let meant = meant(name, &gpus).filter(|meant| is_spelling(name, meant));
+    meant.filter(|_| is_unknown(scene.cluster, name))
 }
 
 /// The keys of a resource in a container's lists.
@@ -137,17 +154,26 @@ fn say(scene: &Scene<'_>, title: &str, entry: &Entry, keys: &[&Entry], report: &
         None => draft,
     };
     let draft = draft.help(help(scene, &entry.key, &gpus));
-    let meant = meant(&entry.key, &gpus).filter(|meant| is_spelling(&entry.key, meant));
-    let edits = meant.and_then(|name| rename(scene, keys, name));
+    let (prefix, name) = split(&entry.key);
+    let meant = spelling(scene, name).map(|name| format!("{prefix}{name}"));
+    let edits = meant.and_then(|name| rename(scene, keys, &name));
     match edits {
         Some(edits) => draft.fix(edits).emit(),
         None => draft.emit(),
     };
 }
 
+/// What a quota writes before a name, and the name.
+fn split(key: &str) -> (&str, &str) {
+    match key.strip_prefix(COUNTED) {
+        Some(name) => (COUNTED, name),
+        None => ("", key),
+    }
+}
+
 /// What to write instead.
 fn help(scene: &Scene<'_>, name: &str, gpus: &[&str]) -> String {
-    let name = name.strip_prefix("requests.").unwrap_or(name);
+    let (prefix, name) = split(name);
     let classes = scene.cluster.pools_claimed().flat_map(|pool| &pool.classes);
     let classes: Vec<_> = classes.map(|class| class.name.as_str()).collect();
     let Some(first) = gpus.first() else {
@@ -160,11 +186,11 @@ fn help(scene: &Scene<'_>, name: &str, gpus: &[&str]) -> String {
         };
     };
     if let Some(meant) = meant(name, gpus) {
-        return format!("write `{meant}`");
+        return format!("write `{prefix}{meant}`");
     }
     if is_share(name) {
         return match gpus.iter().find(|name| name.ends_with(SHARED)) {
-            Some(shared) => format!("write `{shared}`"),
+            Some(shared) => format!("write `{prefix}{shared}`"),
             None => format!(
                 "no pool offers shares by a name of their own: ask for {}",
                 words::all(gpus, "or")
@@ -228,7 +254,9 @@ fn meant<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
     .contains(&name);
     match gpus {
         [only] if is_plain && !only.contains("/mig-") => Some(only),
-        _ if name == ALPHA => gpus.iter().find(|gpu| **gpu == "nvidia.com/gpu").copied(),
+        _ if [ALPHA, "nvidia.com/gpus"].contains(&name) => {
+            gpus.iter().find(|gpu| **gpu == "nvidia.com/gpu").copied()
+        }
         _ => None,
     }
 }

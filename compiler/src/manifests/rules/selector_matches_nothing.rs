@@ -1,5 +1,6 @@
 //! A pod chooses nodes that no pool has.
 
+use crate::api_server::{self, Extent, Refused, Step};
 use crate::diag::{Code, Edit, Report, Severity, words};
 use crate::manifests::place::{Cause, against};
 use crate::manifests::{Container, Rule, Scene};
@@ -90,6 +91,12 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         .filter(|it| it.cause == Cause::Selector)
     {
         let pod = &scene.pods[unplaced.pod];
+        // What Kubernetes cannot read chooses nothing: that is the finding.
+        let of_affinity = |found: &Refused| found.path.first() == Some(&Step::from("affinity"));
+        let refused = api_server::look_at_pod(pod.spec, Extent::Part);
+        if refused.iter().any(of_affinity) {
+            continue;
+        }
         let Some(nearest) = unplaced.nearest() else {
             continue;
         };

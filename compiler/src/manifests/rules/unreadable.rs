@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::api_server::{self, Extent, Refused, Step, place};
 use crate::diag::{Code, Edit, Report, Severity};
 use crate::manifests::read::Object;
-use crate::manifests::{Rule, Scene, Why, edit};
+use crate::manifests::{Rule, Scene, Why, edit, served};
 use crate::node::{Node, Value};
 
 /// What Kubernetes cannot read, or refuses, of an object that is or makes pods.
@@ -127,6 +127,9 @@ fn edit(scene: &Scene<'_>, object: &Object, found: &Refused) -> Option<Edit> {
 
 fn refused(scene: &Scene<'_>, object: &Object) -> Vec<Refused> {
     let (version, kind) = (object.api_version.as_str(), object.kind.as_str());
+    // Of a version that is not served the one that is says what Kubernetes takes.
+    let served = served::instead(version, kind).and_then(<[_]>::first);
+    let version = served.copied().unwrap_or(version);
     let is_plain = PLAIN.iter().any(|group| object.is_of(group));
     if !is_plain && !api_server::knows(version, kind) {
         return Vec::new();

@@ -1,0 +1,82 @@
+//! What operators refuse of their own jobs, beside the pods in them.
+
+use super::read::{Read, read, text, whole};
+use super::{Extent, Refused, Step, words};
+use crate::diag;
+use crate::node::Node;
+
+/// The parts that a `PyTorchJob` may have, and the container that its operator looks for in each.
+///
+/// Source: kubeflow/training-operator@45666717 `pkg/webhooks/pytorch/pytorchjob_webhook.go`,
+/// `validatePyTorchReplicaSpecs`.
+const PARTS: &[&str] = &["Master", "Worker"];
+const CONTAINER: &str = "pytorch";
+
+/// What the operator of a job refuses of it.
+pub(super) fn look(api_version: &str, kind: &str, root: &Node, extent: Extent) -> Vec<Refused> {
+    let mut found = Vec::new();
+    if (api_version, kind) != ("kubeflow.org/v1", "PyTorchJob") {
+        return found;
+    }
+    let way = ["spec", "pytorchReplicaSpecs"].map(Step::from);
+    let parts = root
+        .get("spec")
+        .and_then(|spec| spec.get("pytorchReplicaSpecs"));
+    for entry in parts.map_or(&[][..], Node::entries) {
+        let mut path = way.to_vec();
+        path.push(Step::from(entry.key.as_str()));
+        if !PARTS.contains(&entry.key.as_str()) {
+            found.push(Refused {
+                message: format!("a PyTorchJob has no `{}`", words(&path)),
+                of_key: true,
+                path: path.clone(),
+                help: format!("write {}", diag::words::all(PARTS, "or")),
+                meant: diag::words::nearest(&entry.key, PARTS.iter().copied()).map(str::to_owned),
+            });
+        }
+        if entry.key == "Master" && whole(&entry.value, "replicas").is_some_and(|it| it != 1) {
+            let below = below(&path, &["replicas"]);
+            found.push(Refused {
+                message: format!("`{}` must be 1", words(&below)),
+                of_key: false,
+                path: below,
+                help: "write `1`, and the others as `Worker`".to_owned(),
+                meant: None,
+            });
+        }
+        if extent == Extent::Whole {
+            found.extend(container(&entry.value, &path));
+        }
+    }
+    found
+}
+
+/// That no container of a part is the one that the operator looks for.
+fn container(part: &Node, path: &[Step]) -> Option<Refused> {
+    let spec = part.get("template").and_then(|it| it.get("spec"))?;
+    let containers = spec.get("containers").map_or(&[][..], Node::items);
+    let names = containers.iter().map(|it| text(it, "name"));
+    // A name that a program fills in may be any.
+    let names: Vec<_> = names.collect::<Option<_>>()?;
+    if names.is_empty() || names.contains(&CONTAINER) {
+        return None;
+    }
+    let mut path = below(path, &["template", "spec", "containers"]);
+    let message = format!("`{}` has no container `{CONTAINER}`", words(&path));
+    path.extend([Step::from(0), Step::from("name")]);
+    let is_one = names.len() == 1 && matches!(read(containers[0].get("name")?), Read::Text(_));
+    Some(Refused {
+        message,
+        of_key: false,
+        path,
+        help: format!(
+            "call the container that trains `{CONTAINER}`: the operator sets it up by this name"
+        ),
+        meant: is_one.then(|| CONTAINER.to_owned()),
+    })
+}
+
+fn below(path: &[Step], keys: &[&str]) -> Vec<Step> {
+    let keys = keys.iter().map(|key| Step::from(*key));
+    path.iter().cloned().chain(keys).collect()
+}
