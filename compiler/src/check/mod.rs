@@ -55,6 +55,7 @@ mod gitops_repository_invalid;
 mod gitops_secret_missing;
 mod gpudirect_unavailable;
 mod guarantee_unkept;
+mod guard_exempt_all;
 mod guard_exempt_wrong;
 mod guard_without_gpus;
 mod hosts_without_need;
@@ -81,7 +82,9 @@ mod notebook_image_missing;
 mod notebook_login_dummy;
 mod notebook_login_missing;
 mod notebook_offer_missing;
+mod notebook_pool_dedicated;
 mod notebook_pool_missing;
+mod notebook_profile_nowhere;
 mod notebook_secrets_random;
 mod notebook_shares_several;
 mod notebook_value_invalid;
@@ -332,11 +335,13 @@ pub static RULES: &[&Rule] = &[
     &workload_volume_one_node::RULE,
     &workload_fabric_forbidden::RULE,
     &gpudirect_unavailable::RULE,
+    &workload_budget_tight::RULE,
+    &notebook_profile_nowhere::RULE,
+    &guard_exempt_all::RULE,
     &workload_root_refused::RULE,
     &workload_huge_pages_missing::RULE,
     &workload_namespace_privileged::RULE,
     &workload_pool_dedicated::RULE,
-    &workload_budget_tight::RULE,
     &workload_class_unknown::RULE,
     &workload_variable_taken::RULE,
     &team_services_over_limit::RULE,
@@ -352,6 +357,7 @@ pub static RULES: &[&Rule] = &[
     &guard_without_gpus::RULE,
     &guard_exempt_wrong::RULE,
     &placement_several_zones::RULE,
+    &notebook_pool_dedicated::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

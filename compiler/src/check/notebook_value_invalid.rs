@@ -1,5 +1,7 @@
 //! A name or an amount of the notebooks cannot be used.
 
+use std::ops::RangeInclusive;
+
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{NotebookProfile, Quantity};
 
@@ -18,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether the names of the profiles have letters or digits and differ in them, whether `secret` and
-`storage.class` can be the names of objects, and whether `cpu` and `memory` are amounts.
+`storage.class` can be the names of objects, whether `cpu` and `memory` are amounts, `idleMinutes` and
+`sizeGiB` in their ranges, and whether there is a profile at all.
 
 ### Why it matters
 
@@ -75,6 +78,17 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(hub) = cluster.jupyter_hub() else {
         return;
     };
+    let span = cluster.written.notebooks.as_ref().map(|it| it.span);
+    if let Some(span) = span.filter(|_| hub.profiles.is_empty()) {
+        let message = "`profiles` is empty, so that nobody can choose a notebook".to_owned();
+        let draft = report.draft(&RULE.code, span, message);
+        let help = "add a profile, such as `{name: CPU only, cpu: 2, memory: 4Gi}`";
+        draft.help(help).emit();
+    }
+    range("idleMinutes", &hub.idle_minutes, IDLE, report);
+    if let Some(storage) = &hub.storage {
+        range("sizeGiB", &storage.size_gib, SIZES, report);
+    }
     for (index, profile) in hub.profiles.iter().enumerate() {
         name(profile, &hub.profiles[..index], report);
         amount("CPU cores", "4, 0.5 or 500m", profile.cpu.as_ref(), report);
@@ -83,6 +97,22 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let class = hub.storage.as_ref().and_then(|it| it.class.as_ref());
     object("StorageClass", class, report);
     object("Secret", hub.secret.as_ref(), report);
+}
+
+/// How long a notebook may be idle, in minutes. As the schema has it.
+const IDLE: RangeInclusive<u32> = 5..=10080;
+
+/// How large the volume of a person may be, in GiB. As the schema has it.
+const SIZES: RangeInclusive<u32> = 1..=65536;
+
+fn range(key: &str, number: &Spanned<u32>, range: RangeInclusive<u32>, report: &mut Report) {
+    if range.contains(&number.value) {
+        return;
+    }
+    let (least, most) = (range.start(), range.end());
+    let message = format!("`{key}` is from {least} to {most}, not {number}");
+    let draft = report.draft(&RULE.code, number.span, message);
+    draft.help(format!("write {least} to {most}")).emit();
 }
 
 fn name(profile: &NotebookProfile, before: &[Spanned<NotebookProfile>], report: &mut Report) {
@@ -158,5 +188,31 @@ mod tests {
                 "two profiles are called `a-b` in the hub",
             ],
         );
+    }
+
+    #[test]
+    fn numbers_are_in_their_ranges() {
+        let one = "profiles: [{name: a, cpu: 1}]";
+        for (keys, expected) in [
+            (one.to_owned(), &[][..]),
+            (
+                format!("idleMinutes: 5, storage: {{sizeGiB: 1}}, {one}"),
+                &[],
+            ),
+            (format!("idleMinutes: 10080, {one}"), &[]),
+            (
+                format!("idleMinutes: 4, storage: {{sizeGiB: 0}}, {one}"),
+                &[
+                    "`idleMinutes` is from 5 to 10080, not 4",
+                    "`sizeGiB` is from 1 to 65536, not 0",
+                ],
+            ),
+            (
+                "profiles: []".to_owned(),
+                &["`profiles` is empty, so that nobody can choose a notebook"],
+            ),
+        ] {
+            check(&keys, expected);
+        }
     }
 }

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether the `limit` of each quota, where it is more than what is guaranteed, is no more than the pool has
-at its most nodes.
+at its most nodes; in queues, also whether what other teams lend and what is kept for nobody is enough
+to borrow that much.
 
 ### Why it matters
 
@@ -62,10 +63,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for promise in cluster.promises() {
         let pool = &cluster.pools[promise.pool];
         let most = promise.most();
-        for (_, grant) in &promise.grants {
+        for (team, grant) in &promise.grants {
+            let (kept, limit) = (grant.guaranteed.value, grant.limit.value);
             // What is guaranteed beyond it is a finding of its own.
-            let is_more = grant.limit.value > grant.guaranteed.value;
-            if is_more && u64::from(grant.limit.value) > most && !pool.written.overcommit.value {
+            if limit <= kept || pool.written.overcommit.value {
+                continue;
+            }
+            if u64::from(limit) > most {
                 let message = format!(
                     "pool `{}` never has {} of `{}`",
                     pool.name, grant.limit, grant.resource
@@ -75,6 +79,27 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 let place = place.unwrap_or(pool.name.span);
                 let draft = draft.label(place, format!("at its most nodes it has {most}"));
                 draft.help(format!("write at most {most}")).emit();
+                continue;
+            }
+            let reachable = cluster.reachable(team, grant);
+            if reachable < limit.into() {
+                let message = format!(
+                    "team `{}` never has {limit} of `{}` in pool `{}`",
+                    team.name, grant.resource, pool.name
+                );
+                let mut draft = report.draft(&RULE.code, grant.limit.span, message);
+                let others = promise.grants.iter();
+                let others = others.filter(|(other, _)| other.index != team.index);
+                for (other, lend) in others.filter_map(|(other, it)| Some((other, it.lend?))) {
+                    let label = format!("team `{}` lends no more than {lend}", other.name);
+                    draft = draft.label(lend.span, label);
+                }
+                let help = if reachable > kept.into() {
+                    format!("write at most {reachable}, or let others lend more")
+                } else {
+                    "remove it, or let others lend more".to_owned()
+                };
+                draft.help(help).emit();
             }
         }
     }
@@ -113,5 +138,29 @@ mod tests {
             "teams: [{name: a, quota: {gpus: [{pool: turns, limit: 5}]}}]",
             &["pool `turns` never has 5 of `nvidia.com/gpu.shared`"],
         );
+    }
+
+    #[test]
+    fn what_nobody_lends_is_not_reached() {
+        let of = |limit: u32, lend: u32| {
+            format!(
+                "teams: [{{name: a, quota: {{gpus: [{{pool: infer, guaranteed: 1, limit: {limit}}}]}}}}, \
+                 {{name: b, quota: {{gpus: [{{pool: infer, guaranteed: 2, lend: {lend}}}]}}}}]"
+            )
+        };
+        // One GPU is kept for nobody.
+        let queued = |limit, lend| format!("{}\n            queueing: kueue", of(limit, lend));
+        check(&queued(2, 0), &[]);
+        check(
+            &queued(3, 0),
+            &["team `a` never has 3 of `nvidia.com/gpu` in pool `infer`"],
+        );
+        check(&queued(3, 1), &[]);
+        check(
+            &queued(4, 1),
+            &["team `a` never has 4 of `nvidia.com/gpu` in pool `infer`"],
+        );
+        check(&queued(4, 2), &[]);
+        check(&of(4, 0), &[]);
     }
 }

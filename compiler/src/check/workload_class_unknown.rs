@@ -4,6 +4,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::VolumeFrom;
 
 use super::Rule;
+use super::syntax::is_dns_subdomain;
 use super::words::one_of;
 use crate::diag::words::nearest;
 use crate::diag::{Code, Report, Severity};
@@ -91,7 +92,15 @@ fn look(kind: &str, name: &Spanned<String>, known: &[&Spanned<String>], report: 
     if known.is_empty() || known.contains(&name) {
         return;
     }
-    let names: Vec<_> = known.iter().map(|it| it.as_str()).collect();
+    // What is refused itself is no advice.
+    let good = known.iter().map(|it| it.as_str());
+    let good = good.filter(|name| is_dns_subdomain(name) && !name.starts_with("system-"));
+    let mut names: Vec<&str> = Vec::new();
+    for name in good {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let message = format!("the file has no {kind} called `{name}`");
     let mut draft = report.draft(&RULE.code, name.span, message);
     let near = nearest(name, names.iter().copied());
@@ -101,6 +110,7 @@ fn look(kind: &str, name: &Spanned<String>, known: &[&Spanned<String>], report: 
     }
     let help = match near {
         Some(near) => format!("did you mean `{near}`?"),
+        None if names.is_empty() => "correct the classes of the file first".to_owned(),
         None => one_of(&names),
     };
     draft.help(help).emit();

@@ -5,7 +5,7 @@ use gpuc_schema::config::{Task, Workload};
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
-use crate::model::{GpuAsk, Team};
+use crate::model::{GpuAsk, Grant, Team, Unit};
 use crate::placement::{Demand, What, holding, limits, storage};
 
 /// A workload asks for more than its team may have.
@@ -20,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
 What all pods of a workload ask for together against what its team may have of its pools, of CPU, of
 memory and of pods, and its volumes against `storage`. A container that says nothing counts with the
 team's `limits.defaultRequest`. And what its container asks for against the team's `limits.max` and `limits.gpusPerContainer`. A
-team whose quota names pools may use no others.
+team whose quota names pools may use no others. In queues a team may have what is kept for it and what
+there is to borrow; pods that start together have to find it in one pool.
 
 ### Why it matters
 
@@ -101,29 +102,81 @@ fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, rep
         !of_another && pools.any(|pool| resource(pool).as_ref() == Some(&grant.resource))
     });
     let granted: Vec<_> = granted.collect();
-    let limit: u64 = granted
-        .iter()
-        .map(|grant| u64::from(grant.limit.value))
-        .sum();
-    let asked = u64::from(ask.count) * u64::from(task.most_pods());
-    if pools.is_empty() || asked <= limit {
+    if pools.is_empty() {
         return;
     }
+    let reach = |grant: &&Grant| cluster.reachable(team, grant);
+    let limit: u64 = granted.iter().map(reach).sum();
+    let largest = granted.iter().map(reach).max().unwrap_or(0);
+    let each = u64::from(ask.count);
+    let asked = each * u64::from(task.most_pods());
+    let of_one_pool = each * u64::from(together(task));
     let (name, of) = (&workload.name, &team.name);
-    let message =
-        format!("workload `{name}` asks for {asked} GPUs, and team `{of}` may have {limit}");
+    let kueue = "Kueue takes pods that start together from one pool";
+    let (message, help) = if asked > limit {
+        let asked = words(asked, unit(ask, &granted));
+        let message =
+            format!("workload `{name}` asks for {asked}, and team `{of}` may have {limit}");
+        (
+            message,
+            "ask for less, or raise the team's `limit`".to_owned(),
+        )
+    } else if cluster.has_queues() && of_one_pool > largest {
+        let asked = words(of_one_pool, unit(ask, &granted));
+        let message = format!(
+            "workload `{name}` asks for {asked} of one pool, and team `{of}` may have {largest} of any"
+        );
+        let help = format!("ask for less, or raise the `limit` of one pool: {kueue}");
+        (message, help)
+    } else {
+        return;
+    };
     let span = task.nodes().or(task.gpus()).map(|it| it.span);
     let span = span.filter(|span| span.is_written()).unwrap_or(name.span);
     let mut draft = report.draft(&RULE.code, span, message);
     for grant in &granted {
-        draft = draft.label(grant.span, "what the team may have");
+        let (limit, has) = (grant.limit.value, cluster.reachable(team, grant));
+        let label = if has < limit.into() {
+            format!("it has at most {has} of these: others lend no more")
+        } else {
+            "what the team may have".to_owned()
+        };
+        draft = draft.label(grant.span, label);
     }
     if granted.is_empty() {
         draft = draft.label(team.name.span, "its quota has nothing of these pools");
     }
-    draft
-        .help("ask for less, or raise the team's `limit`")
-        .emit();
+    draft.help(help).emit();
+}
+
+/// How many pods Kueue admits as one set, at the most: those of a set are given one flavor for each resource. Pods of
+/// a Deployment are each admitted alone; leaders are a set beside their workers.
+///
+/// Source: <https://kueue.sigs.k8s.io/docs/concepts/workload/> and kubernetes-sigs/kueue
+/// `pkg/controller/jobs/{deployment,pytorchjob,leaderworkerset}` (from memory).
+fn together(task: Task<'_>) -> u32 {
+    match task {
+        Task::Deployment(_) => task.most_pods().min(1),
+        Task::PytorchJob(it) => it.nodes.value.saturating_sub(1).max(1),
+        Task::LeaderWorkerSet(it) if it.replicas.value == 0 => 0,
+        Task::LeaderWorkerSet(it) => it.nodes.value.saturating_sub(1).max(1),
+        _ => task.most_pods(),
+    }
+}
+
+/// What a workload's devices are, by its team's quota, or else by what it asks for.
+fn unit(ask: GpuAsk<'_>, granted: &[&Grant]) -> Unit {
+    match granted.first() {
+        Some(grant) => grant.unit,
+        None if ask.profile.is_some() => Unit::Slice,
+        None => Unit::Gpu,
+    }
+}
+
+fn words(count: u64, unit: Unit) -> String {
+    let words = unit.words();
+    let one = words.trim_end_matches('s');
+    format!("{count} {}", if count == 1 { one } else { words })
 }
 
 /// Holds what all pods of a workload ask for, and what its volumes hold, against what its team may have.
@@ -350,5 +403,56 @@ mod tests {
         };
         check(&limited("cpu: 2500m"), &[&over("CPU")]);
         check(&limited("memory: 5Gi"), &[&over("memory")]);
+    }
+
+    #[track_caller]
+    fn check_queued(teams: &str, task: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: one, gpu: {{model: A30, perNode: 4}}, hosts: [a, b], nodes: {{count: 2}}}}
+              - {{name: two, gpu: {{model: A30, perNode: 4}}, hosts: [c], nodes: {{count: 1}}}}
+            queueing: kueue
+            teams: [{teams}]
+            workloads: [{{name: a, team: t, {task}}}]
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2187"), expected, "{task}");
+    }
+
+    #[test]
+    fn pods_that_start_together_are_given_one_pool() {
+        let teams =
+            "{name: t, quota: {gpus: [{pool: one, guaranteed: 6}, {pool: two, guaranteed: 4}]}}";
+        let job = |count: u32| {
+            format!("job: {{image: 'a:1', gpus: 1, completions: {count}, parallelism: {count}}}")
+        };
+        check_queued(teams, &job(6), &[]);
+        let split = "workload `a` asks for 7 GPUs of one pool, and team `t` may have 6 of any";
+        check_queued(teams, &job(7), &[split]);
+        check_queued(
+            teams,
+            "deployment: {image: 'a:1', gpus: 1, replicas: 7}",
+            &[],
+        );
+        let set = "statefulSet: {image: 'a:1', gpus: 1, replicas: 7}";
+        check_queued(teams, set, &[split]);
+        let over = "workload `a` asks for 11 GPUs, and team `t` may have 10";
+        check_queued(teams, &job(11), &[over]);
+    }
+
+    #[test]
+    fn what_nobody_lends_is_not_had() {
+        let teams = |lend: u32| {
+            format!(
+                "{{name: t, quota: {{gpus: [{{pool: one, guaranteed: 2, limit: 6}}]}}}}, \
+                 {{name: u, quota: {{gpus: [{{pool: one, guaranteed: 6, lend: {lend}}}]}}}}"
+            )
+        };
+        let task = "deployment: {image: 'a:1', gpus: 1, replicas: 5}";
+        check_queued(&teams(3), task, &[]);
+        let over = "workload `a` asks for 5 GPUs, and team `t` may have 4";
+        check_queued(&teams(2), task, &[over]);
     }
 }

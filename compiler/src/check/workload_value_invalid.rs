@@ -222,18 +222,19 @@ impl Look<'_> {
             let help = "remove it, and write `sharedMemory` with its size";
             self.say(path.span, message, help);
         }
-        for other in before {
-            let names = (name, &other.name, name == &other.name);
-            let is_place = place == normal_path(&other.mount_path);
-            let paths = (path, &other.mount_path, is_place);
-            for (own, other, _) in [names, paths].into_iter().filter(|it| it.2) {
-                let message = format!("two volumes have `{own}`");
-                let draft = self.report.draft(&RULE.code, own.span, message);
-                draft
-                    .label(other.span, "the first one")
-                    .help("write another")
-                    .emit();
-            }
+        let mut others = before.iter();
+        let named = others.find(|other| other.name == *name);
+        let mut others = before.iter();
+        let placed = others.find(|other| normal_path(&other.mount_path) == place);
+        let names = named.map(|other| (name, &other.name));
+        let paths = placed.map(|other| (path, &other.mount_path));
+        for (own, first) in [names, paths].into_iter().flatten() {
+            let message = format!("two volumes have `{own}`");
+            let draft = self.report.draft(&RULE.code, own.span, message);
+            draft
+                .label(first.span, "the first one")
+                .help("write another")
+                .emit();
         }
         match &volume.from.value {
             VolumeFrom::ExistingClaim(name) => self.object("PersistentVolumeClaim", Some(name)),
@@ -388,6 +389,11 @@ mod tests {
         };
         check(&two("/a", "/a/"), &["two volumes have `/a/`"]);
         check(&two("/a", "/a/b"), &[]);
+        // Each is told once, of the first one.
+        let one = |name: &str| format!("{{name: {name}, mountPath: /a, from: {{secret: s}}}}");
+        let three = format!("volumes: [{}, {}, {}]", one("v"), one("w"), one("x"));
+        let twice = "two volumes have `/a`";
+        check(&job(&three), &[twice, twice]);
     }
 
     #[test]

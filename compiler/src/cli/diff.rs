@@ -7,8 +7,9 @@ use anyhow::Result;
 use gpuc::compile::{Compilation, Options};
 use gpuc::diag::{Diagnostic, Levels, Severity};
 use gpuc::diff::render::{Format, render};
-use gpuc::diff::{Committed, Diff, Diffs, Impact, Pair, VERSION, diff};
+use gpuc::diff::{BUILD, Committed, Diff, Diffs, Impact, Pair, VERSION, diff};
 use gpuc::load::STDIN;
+use gpuc::shell::quote;
 use gpuc::source::Sources;
 use rayon::prelude::*;
 
@@ -212,7 +213,27 @@ impl Compared<'_> {
             committed: committed.as_ref(),
         };
         let found = diff(pair, &options, self.sources);
-        Ok(found.unwrap_or_else(|| unreachable!("both sides have no error")))
+        let mut found = found.unwrap_or_else(|| unreachable!("both sides have no error"));
+        if let Some(source) = after.and_then(|after| self.sources.get(after.loaded.source)) {
+            let build = self.build(source.path());
+            let commands = found.rollout.iter_mut().flat_map(|step| &mut step.commands);
+            for command in commands.filter(|command| *command == BUILD) {
+                command.clone_from(&build);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The command that builds a file into the folder that trees were looked for in.
+    fn build(&self, path: &str) -> String {
+        let mut command = BUILD.to_owned();
+        if Path::new(path) != inputs::default_path() {
+            command += &format!(" {}", quote(path));
+        }
+        if self.out != Path::new("clusters") {
+            command += &format!(" --out {}", quote(&self.out.display().to_string()));
+        }
+        command
     }
 }
 

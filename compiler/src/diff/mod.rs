@@ -22,6 +22,7 @@ pub use causes::Sides;
 pub use files::apply;
 pub use impact::Impact;
 pub use judge::is_known;
+pub use rollout::BUILD;
 pub use shown::{
     Cards, Cause, Change, ClusterFate, Diff, Diffs, FieldChange, FileChange, Hunk, Range, Step,
 };
@@ -109,7 +110,29 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         .after
         .or(pair.before)
         .and_then(|side| side.config.as_ref());
-    let rollout = rollout::rollout(&setting, (pair.before, pair.after), &changes);
+    let rollout = match built(&pair) {
+        // What runs is what was built last, whatever was merged since.
+        Some((tree, built)) => {
+            let was = Parts::of(built)?;
+            let setting = Setting {
+                before: &was,
+                after: &after,
+                prunes: !was.tool.is_empty() && was.tool == after.tool,
+                is_stale: false,
+            };
+            let found = deltas::deltas(&was, &after);
+            let nobody = vec![Vec::new(); found.len()];
+            let since = lines::lines(&setting, &found, &nobody, &[], 1);
+            let steps = rollout::rollout(&setting, (Some(built), pair.after), &since);
+            rollout::since_built(steps, tree, (&since, &all))
+        }
+        None => {
+            let moved = upgraded.changes.iter();
+            let moved = moved.filter(|it| it.impact.disrupts() && it.fate == ClusterFate::Kept);
+            let both: Vec<Change> = changes.iter().chain(moved).cloned().collect();
+            rollout::rollout(&setting, (pair.before, pair.after), &both)
+        }
+    };
     Some(Diff {
         cluster: config
             .map(|config| config.metadata.name.value.clone())
@@ -128,6 +151,14 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         rollout,
         picture: picture(pair.after, &all),
     })
+}
+
+/// The commit and the input that the committed tree was built from, where that is not the base's.
+fn built<'a>(pair: &Pair<'a>) -> Option<(&'a str, &'a Compilation)> {
+    pair.before.and(pair.after)?;
+    let (commit, built) = pair.committed?.made_of.as_ref()?;
+    built.plan.as_ref()?;
+    Some((commit.as_str(), built))
 }
 
 /// The most characters of a picture.

@@ -31,6 +31,17 @@ impl Promise<'_> {
         counts.map(|(_, it)| u64::from(it.limit.value)).sum()
     }
 
+    /// How many a team can have beyond what is kept for it, where teams borrow: what others lend, and what is kept for
+    /// nobody.
+    pub fn borrowable(&self, team: &Team) -> u64 {
+        let others = self.grants.iter().filter(|(of, _)| of.index != team.index);
+        let lent = others.map(|(_, grant)| {
+            let kept = grant.guaranteed.value;
+            u64::from(grant.lend.map_or(kept, |lend| lend.value.min(kept)))
+        });
+        lent.sum::<u64>() + self.most().saturating_sub(self.guaranteed())
+    }
+
     /// The most that there are.
     pub fn most(&self) -> u64 {
         *self.total.end()
@@ -38,6 +49,19 @@ impl Promise<'_> {
 }
 
 impl Cluster {
+    /// How many of a grant its team can ever have: its limit; in queues, what is kept for it with what it may borrow
+    /// and there is to borrow.
+    pub fn reachable(&self, team: &Team, grant: &Grant) -> u64 {
+        let (kept, limit) = (grant.guaranteed.value, grant.limit.value);
+        if !self.has_queues() {
+            return limit.into();
+        }
+        let mut promises = self.promises().into_iter();
+        let promise = promises.find(|it| it.pool == grant.pool && it.resource == grant.resource);
+        let there = promise.map_or(u64::MAX, |it| it.borrowable(team));
+        u64::from(kept) + u64::from(limit.saturating_sub(kept)).min(there)
+    }
+
     /// What teams were promised, by pool and by the name of what pods ask for. What is not understood is no part of it.
     pub fn promises(&self) -> Vec<Promise<'_>> {
         let mut promises: Vec<Promise<'_>> = Vec::new();

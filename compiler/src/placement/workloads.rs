@@ -1,6 +1,6 @@
 //! What a workload of the file asks of a node, and which of its pools give it.
 
-use gpuc_schema::config::{Allocation, Task, Workload};
+use gpuc_schema::config::{Allocation, NotebookProfile, Task, Workload};
 use gpuc_schema::{Span, Spanned};
 
 use serde_json::json;
@@ -39,6 +39,16 @@ impl Demand {
             demand.ask(task, ask, workload, pool);
         }
         demand
+    }
+
+    /// What a notebook asks for on a pool beside GPUs. What it does not say it does not need.
+    pub fn of_notebook(profile: &NotebookProfile, pool: &Pool) -> Self {
+        Self {
+            cpu: Amount::of(profile.cpu.as_ref(), 1, false),
+            memory: Amount::of(profile.memory.as_ref(), 1000, false),
+            tolerations: pool.tolerations.iter().map(tolerated).collect(),
+            ..Self::default()
+        }
     }
 
     fn ask(&mut self, task: Task<'_>, ask: GpuAsk<'_>, workload: &Workload, pool: &Pool) {

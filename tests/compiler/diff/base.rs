@@ -109,7 +109,9 @@ fn steps_are_printed_in_other_formats() {
         "{steps}"
     );
     assert!(
-        steps.contains("\n1. Build, review and commit\n   ```sh\n   gpuc build\n   ```\n"),
+        steps.contains(
+            "\n2. Build where the input is, review and commit\n   ```sh\n   gpuc build\n   ```\n"
+        ),
         "{steps}"
     );
     let json = said(&gpuc(folder, &["diff", "--plan", "--format", "json"]));

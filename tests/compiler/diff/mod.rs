@@ -2,6 +2,7 @@
 
 mod base;
 mod command;
+mod order;
 mod plan;
 mod properties;
 mod table;

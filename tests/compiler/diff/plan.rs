@@ -7,19 +7,19 @@ use gpuc::diff::{Diff, Impact};
 use super::of_texts;
 use crate::support::repository;
 
-fn example(name: &str) -> String {
+pub(super) fn example(name: &str) -> String {
     fs::read_to_string(repository().join(format!("examples/{name}/gpu-cluster.yaml"))).unwrap()
 }
 
 /// What differs with one edit of an example.
-fn edited(name: &str, from: &str, to: &str) -> Diff {
+pub(super) fn edited(name: &str, from: &str, to: &str) -> Diff {
     let text = example(name);
     assert!(text.contains(from), "{from} in {name}");
     of_texts(&text, &text.replacen(from, to, 1))
 }
 
 /// The steps, one line each for what to do and for each command.
-fn steps(diff: &Diff) -> String {
+pub(super) fn steps(diff: &Diff) -> String {
     let mut text = String::new();
     for step in &diff.rollout {
         text += &format!("# {}\n", step.what);
@@ -31,7 +31,7 @@ fn steps(diff: &Diff) -> String {
 }
 
 /// That these stand in the steps, in this order.
-fn in_order(diff: &Diff, wanted: &[&str]) {
+pub(super) fn in_order(diff: &Diff, wanted: &[&str]) {
     let steps = steps(diff);
     let mut rest = steps.as_str();
     for part in wanted {

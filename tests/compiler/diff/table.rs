@@ -163,7 +163,7 @@ const ROWS: &[Row] = &[
     (NOTEBOOKS, "authenticator_class: github", "authenticator_class: google", ServiceRestarted, "Helm release jupyterhub"),
     (NOTEBOOKS, "memory: 32Gi", "memory: 64Gi", Nothing, "singleuser"),
     // Teams, queues, priorities.
-    (QUEUES, "guaranteed: 16, limit: 32}\n", "guaranteed: 8, limit: 32}\n", QuotaCut, "ClusterQueue"),
+    (QUEUES, "guaranteed: 16, limit: 28}\n", "guaranteed: 8, limit: 28}\n", QuotaCut, "ClusterQueue"),
     (QUEUES, "cpu: 800", "cpu: 900", QuotaRaised, "ClusterQueue"),
     (QUEUES, "description: What customers wait for", "description: What they wait for", Nothing, "WorkloadPriorityClass"),
     (QUEUES, ", preempts: false", "", AccessChanged, "PriorityClass"),

@@ -204,6 +204,10 @@ fn containers(
                 format!("no container of the {kind} is called `main`"),
                 &format!("write `name: {main}`; {wanted}"),
             ),
+            (Some(name), None) if name == main => say(
+                format!("the `image` of container `{name}` is empty"),
+                "write an image, or leave `image` out: gpuc writes it",
+            ),
             // A container that is the one that gpuc makes, but for a letter.
             (Some(name), None) if nearest(&name, [main.as_str()]).is_some() => say(
                 format!("no container of the {kind} is called `{name}`"),

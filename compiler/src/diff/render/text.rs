@@ -198,7 +198,8 @@ pub(super) fn plan(diffs: &Diffs) -> String {
         put(
             &mut text,
             format_args!(
-                "\x1b[1m{name}\x1b[0m, from its folder in the tree, with kubectl on that cluster\n"
+                "\x1b[1m{name}\x1b[0m, from its folder in the tree, with kubectl on that cluster; `gpuc build` from the folder \
+                 you are in now\n"
             ),
         );
         for (number, step) in diff.rollout.iter().enumerate() {

@@ -50,9 +50,9 @@ impl Rollout<'_> {
     }
 
     /// What brings the tree from now on takes over.
-    pub(super) fn new_tool_begins(&self) -> Option<Step> {
+    pub(super) fn new_tool_begins(&self) -> Option<Vec<Step>> {
         if !self.changes_tool() || self.before.is_none() {
-            return None;
+            return self.told_anew();
         }
         let (old, new) = (tool(self.before), tool(self.after));
         let renders = |tool: &Option<Tool<'_>>| tool.as_ref().is_some_and(|it| it.guide.renders);
@@ -82,11 +82,38 @@ impl Rollout<'_> {
         if renders(&new) && !renders(&old) {
             commands.extend(self.forgotten());
         }
-        Some(Step {
+        Some(vec![Step {
             what,
             commands,
             changes: ids(&about),
-        })
+        }])
+    }
+
+    /// The tool that stays looks elsewhere for the tree: what it was told of that by hand, nothing in the tree changes
+    /// before it looks there.
+    fn told_anew(&self) -> Option<Vec<Step>> {
+        let (old, new) = (tool(self.before)?, tool(self.after)?);
+        let place_of = |tool: &Tool<'_>| {
+            let guide = tool.guide;
+            [&guide.repository, &guide.branch, &guide.path].map(Clone::clone)
+        };
+        if self.changes_tool() || place_of(&old) == place_of(&new) {
+            return None;
+        }
+        let begin = format!("kubectl apply --server-side --kustomize {}", new.folder);
+        let mut steps = vec![Step {
+            what: format!(
+                "When the tree is pushed to where it shall be, tell {} so{}: the objects that tell it of the tree are \
+                 applied anew, because it looks where it was told to until then. Keep the tree where it was until \
+                 this is done",
+                new.name,
+                place(&new)
+            ),
+            commands: self.of_tool(&new, [begin]),
+            changes: ids(&self.about(new.folder)),
+        }];
+        steps.extend(self.brought());
+        Some(steps)
     }
 
     /// The commands by which Helm forgets the releases that are there.

@@ -67,12 +67,17 @@ impl Rollout<'_> {
 
     /// Nodes that a script made, or hosts.
     fn old_nodes(&self, name: &str, is_gone: bool, changes: &[&Change]) -> Vec<Step> {
-        let mut steps = vec![Step {
-            what: format!("When nothing needs the old nodes of pool {name} any more, drain them"),
-            commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
-            changes: ids(changes),
-        }];
-        let out = if is_gone {
+        let mut steps = Vec::new();
+        if !self.is_emptied_first(name) {
+            steps.push(Step {
+                what: format!(
+                    "When nothing needs the old nodes of pool {name} any more, drain them"
+                ),
+                commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
+                changes: ids(changes),
+            });
+        }
+        let out = if is_gone && !self.leaves_later(name) {
             ""
         } else {
             ", take it out of gpu-cluster.yaml, build and commit"
@@ -100,9 +105,16 @@ impl Rollout<'_> {
     /// A pool whose nodes something in the cluster made, which is told by an object that it shall not.
     fn unmade(&self, name: &str, maker: &Maker, changes: &[&Change]) -> Step {
         if self.setting.prunes {
+            let out = if self.leaves_later(name) {
+                format!(
+                    "When nothing needs pool {name} any more, take it out of gpu-cluster.yaml, build, commit and push. "
+                )
+            } else {
+                String::new()
+            };
             return Step {
                 what: format!(
-                    "Look that the nodes of pool {name} are gone: {} drains and deletes them when {} has removed its \
+                    "{out}Look that the nodes of pool {name} are gone: {} drains and deletes them when {} has removed its \
                      objects",
                     maker.name, self.setting.before.tool
                 ),
@@ -112,8 +124,9 @@ impl Rollout<'_> {
         }
         Step {
             what: format!(
-                "Delete the objects by which {} makes nodes for pool {name}: it drains and deletes those that there are",
-                maker.name
+                "When nothing needs pool {name} any more, delete the objects by which {} makes its nodes: it drains and \
+                 deletes those that there are",
+                maker.name,
             ),
             commands: self.unmaking(name, maker),
             changes: ids(changes),
@@ -145,7 +158,6 @@ impl Rollout<'_> {
                         self.kubectl()
                     )
                 });
-                let brings = self.brings().into_iter();
                 let old = shell::quote(&format!("{POOL_LABEL}={name},!{}", maker.label));
                 vec![
                     Step {
@@ -153,7 +165,7 @@ impl Rollout<'_> {
                             "See that {} is ready to make nodes for pool {name}",
                             maker.name
                         ),
-                        commands: brings.chain(ready).collect(),
+                        commands: ready.collect(),
                         changes: ids(changes),
                     },
                     Step {
@@ -187,14 +199,11 @@ impl Rollout<'_> {
                 } else {
                     (
                         format!(
-                            "Delete the objects by which {} made nodes for pool {name}: it drains and deletes these, so \
-                             it must still run",
+                            "When the nodes that the scripts made for pool {name} serve, delete the objects by which {} \
+                             made others: it drains and deletes these, so it must still run",
                             maker.name
                         ),
-                        self.brings()
-                            .into_iter()
-                            .chain(self.unmaking(name, maker))
-                            .collect(),
+                        self.unmaking(name, maker),
                     )
                 };
                 vec![Step {
@@ -355,7 +364,7 @@ impl Rollout<'_> {
 }
 
 /// The changes of a pool.
-fn about_pool<'c>(changes: &[&'c Change], name: &str) -> Vec<&'c Change> {
+pub(super) fn about_pool<'c>(changes: &[&'c Change], name: &str) -> Vec<&'c Change> {
     let of = |change: &&&Change| change.kind == "pool" && change.names.iter().any(|it| it == name);
     changes.iter().filter(of).copied().collect()
 }

@@ -1,8 +1,11 @@
 //! What to do in which order, where one run of the scripts and one sync are not enough.
 
+mod brought;
 mod gitops;
 mod left;
 mod versions;
+
+pub use brought::BUILD;
 
 use std::collections::BTreeSet;
 
@@ -22,13 +25,21 @@ pub(super) fn rollout(
     changes: &[Change],
 ) -> Vec<Step> {
     if after.is_none() {
-        return vec![Step {
-            what: "Remove the cluster with the tree that the base has of it, before that leaves the repository: no \
-                   script is left afterwards that could"
+        let moved = Step {
+            what: "Where another cluster takes its place, make that one first, by the steps of \
+                   its own tree's README. Then move the work"
+                .to_owned(),
+            commands: Vec::new(),
+            changes: Vec::new(),
+        };
+        let removed = Step {
+            what: "When nothing needs the cluster any more, remove it with the tree that the base has of it, before that \
+                   leaves the repository: no script is left afterwards that could"
                 .to_owned(),
             commands: vec!["cloud/teardown.sh --dry-run".to_owned(), "cloud/teardown.sh".to_owned()],
             changes: changes.iter().map(|change| change.id).collect(),
-        }];
+        };
+        return vec![moved, removed];
     }
     let plan = Rollout {
         setting,
@@ -36,27 +47,35 @@ pub(super) fn rollout(
         after,
         changes,
     };
-    let mut steps: Vec<Step> = Vec::new();
-    steps.extend(plan.beside());
-    steps.extend(plan.driver_first());
-    steps.extend(plan.in_the_cloud());
-    steps.extend(plan.new_tool_begins());
-    steps.extend(plan.followers());
-    steps.extend(plan.drained());
-    steps.extend(plan.fixed());
-    steps.extend(plan.left());
-    let before_it = plan.versions().into_iter().chain(plan.old_tool_leaves());
-    let mut all: Vec<Step> = before_it.collect();
-    if steps.is_empty() && all.is_empty() {
+    if let Some(steps) = plan.another_cluster() {
         return steps;
     }
-    all.push(Step {
-        what: "Build, review and commit".to_owned(),
-        commands: vec!["gpuc build".to_owned()],
-        changes: Vec::new(),
-    });
-    all.extend(steps);
-    all
+    plan.ordered()
+}
+
+/// Steps that were reckoned from an older state than the base, which name the changes that people are shown.
+pub(super) fn since_built(
+    mut steps: Vec<Step>,
+    commit: &str,
+    (since, shown): (&[Change], &[Change]),
+) -> Vec<Step> {
+    let same = |one: &Change, other: &&Change| {
+        one.kind == other.kind && one.names.iter().any(|name| other.names.contains(name))
+    };
+    for step in &mut steps {
+        let about = since
+            .iter()
+            .filter(|change| step.changes.contains(&change.id));
+        let all = about.flat_map(|one| shown.iter().filter(move |other| same(one, other)));
+        step.changes = unique(all.map(|change| change.id).collect());
+    }
+    if let Some(first) = steps.first_mut() {
+        first.what = format!(
+            "(These steps begin at what was built last, the input as it was in {commit}.) {}",
+            first.what
+        );
+    }
+    steps
 }
 
 /// What there is to order.
@@ -68,6 +87,60 @@ struct Rollout<'a> {
 }
 
 impl Rollout<'_> {
+    /// The steps in their order: what runs is brought what it needs before anything that it leaves is taken away.
+    fn ordered(&self) -> Vec<Step> {
+        let mut ahead: Vec<Step> = self.conditions().into_iter().collect();
+        ahead.extend(self.versions());
+        ahead.extend(self.old_tool_leaves());
+        ahead.extend(self.beside());
+        ahead.extend(self.stays_at_first());
+        let (freed, back) = self.drained();
+        let before_push = self.before_push();
+        let hosts = self.hosts_prepared();
+        let cloud = self.in_the_cloud();
+        let begins = self.new_tool_begins();
+        let left = self.left();
+        let late = self.keeps_running_pods_out();
+        let (driver, fixed, followers) = (self.driver_first(), self.fixed(), self.followers());
+        let takes_order = !(ahead.is_empty()
+            && freed.is_empty()
+            && before_push.is_empty()
+            && hosts.is_empty()
+            && left.is_empty())
+            || late
+            || begins.is_some()
+            || driver.is_some()
+            || fixed.is_some()
+            || followers.is_some()
+            || cloud.as_ref().is_some_and(|(_, is_needed)| *is_needed);
+        if !takes_order {
+            return Vec::new();
+        }
+        let cloud = cloud.map(|(step, _)| step);
+        let mut all = ahead;
+        let by_commit = self.is_by_commit();
+        all.extend(before_push);
+        if by_commit {
+            all.extend(freed.clone());
+        }
+        all.push(self.built());
+        if !by_commit {
+            all.extend(freed);
+        }
+        all.extend(hosts);
+        let (early, late) = if late { (None, cloud) } else { (cloud, None) };
+        all.extend(early);
+        all.extend(driver);
+        all.extend(fixed);
+        all.extend(begins.unwrap_or_else(|| self.brought()));
+        all.extend(late);
+        all.push(self.verified());
+        all.extend(back);
+        all.extend(followers);
+        all.extend(left);
+        all
+    }
+
     /// kubectl, with the context of the cluster where the file names one.
     fn kubectl(&self) -> String {
         let context = self.setting.before.context.as_ref();
@@ -88,12 +161,6 @@ impl Rollout<'_> {
         })
     }
 
-    /// The command that brings the tree, where no tool does by itself.
-    fn brings(&self) -> Option<String> {
-        let tool = self.setting.after.tool;
-        tool.is_empty().then(|| "./install.sh".to_owned())
-    }
-
     fn of(&self, impacts: &[Impact]) -> Vec<&Change> {
         let these = self.changes.iter();
         these
@@ -106,18 +173,18 @@ impl Rollout<'_> {
         let replaced = self.of(&[Impact::Replaced]);
         let stuck = pools(&replaced, false).into_iter();
         let stuck = stuck.filter(|name| self.handed(name).is_none());
+        let about = left::about_pool;
         let steps = stuck.map(|name| Step {
             what: format!(
                 "Pool {name} cannot be changed as it is. In gpu-cluster.yaml leave it as it was and add a pool beside \
                  it, under another name, as it shall be"
             ),
             commands: Vec::new(),
-            changes: ids(&replaced),
+            changes: ids(&about(&replaced, &name)),
         });
-        let pools: Vec<Step> = steps.collect();
-        let others = replaced
-            .iter()
-            .filter(|change| change.kind != "pool" && !self.goes_back(change));
+        let others = replaced.iter().filter(|change| {
+            change.kind != "pool" && !self.goes_back(change) && !self.is_of_cluster(change)
+        });
         let others: Vec<&Change> = others.copied().collect();
         let cannot = (!others.is_empty()).then(|| Step {
             what: "What the cluster itself cannot change stops every script: take that back, or make another cluster \
@@ -126,7 +193,7 @@ impl Rollout<'_> {
             commands: Vec::new(),
             changes: ids(&others),
         });
-        pools.into_iter().chain(cannot).collect()
+        steps.chain(cannot).collect()
     }
 
     fn driver_first(&self) -> Option<Step> {
@@ -141,59 +208,100 @@ impl Rollout<'_> {
         })
     }
 
-    /// What scripts do: new pools, and nodes that are made again.
-    fn in_the_cloud(&self) -> Option<Step> {
-        let rolled = self.of(&[Impact::NodesRecreated]);
-        let by_script = |change: &&&Change| {
-            let in_cloud = change.files.iter().any(|file| file.starts_with("cloud/"));
-            in_cloud && !self.follows(change)
+    /// What scripts do: new pools, and nodes that are made again; and whether that alone takes an order.
+    fn in_the_cloud(&self) -> Option<(Step, bool)> {
+        let is_scripted = |change: &&Change| {
+            let of_script =
+                |file: &String| file.starts_with("cloud/") && !file.starts_with("cloud/host-");
+            change.kind != "file"
+                && change.fate != ClusterFate::Removed
+                && change.files.iter().any(of_script)
         };
-        let rolled: Vec<&Change> = rolled.iter().filter(by_script).copied().collect();
-        let leaving = self.of(&[Impact::Deleted, Impact::Replaced]);
+        let scripted: Vec<&Change> = self.changes.iter().filter(is_scripted).collect();
+        let rolled = scripted
+            .iter()
+            .filter(|change| change.impact == Impact::NodesRecreated && !self.follows(change));
+        let rolled: Vec<&Change> = rolled.copied().collect();
         let raised = self.raised();
-        let is_made = |change: &&Change| change.kind == "pool" && self.is_made(change);
-        let has_pools = !raised.is_empty() || leaving.iter().any(is_made);
-        let (what, flag) = match (rolled.is_empty(), has_pools) {
-            (true, false) => return None,
-            (true, true) => (
-                "Make what is new in the cloud, and see that its nodes are ready",
-                "",
-            ),
-            (false, _) => (
+        let is_new = |change: &&&Change| {
+            let handed_back = || {
+                let handed = change.names.iter().filter_map(|name| self.handed(name));
+                handed
+                    .into_iter()
+                    .any(|it| matches!(it, left::Handed::From(_)))
+            };
+            let is_beside = || change.impact == Impact::Replaced && self.is_made(change);
+            change.fate == ClusterFate::Added
+                || (change.kind == "pool" && (handed_back() || is_beside()))
+        };
+        let new: Vec<&Change> = scripted.iter().filter(is_new).copied().collect();
+        if scripted.is_empty() && raised.is_empty() {
+            return None;
+        }
+        let (what, flag) = if !rolled.is_empty() {
+            (
                 "Let the cloud drain nodes and make them again, when jobs may be interrupted",
                 " --allow-disruption",
-            ),
+            )
+        } else if self.keeps_running_pods_out() {
+            ("Let the nodes have their taints", "")
+        } else if new.is_empty() && raised.is_empty() {
+            (
+                "Let the scripts bring what they make to what it shall be",
+                "",
+            )
+        } else if self.setting.before.own_hosts {
+            ("Bring new hosts in, and see that their nodes are ready", "")
+        } else {
+            (
+                "Make what is new in the cloud, and see that its nodes are ready",
+                "",
+            )
         };
-        let makes = self.of(&[Impact::CapacityGained, Impact::Added, Impact::CapacityLost]);
-        Some(Step {
+        let step = Step {
             what: what.to_owned(),
             commands: vec![
                 format!("cloud/apply.sh --dry-run{flag}"),
                 format!("cloud/apply.sh{flag}"),
             ],
-            changes: ids(&[raised, rolled, makes].concat()),
-        })
+            changes: unique(ids(&[raised.clone(), scripted].concat())),
+        };
+        Some((step, !rolled.is_empty() || !raised.is_empty()))
     }
 
-    /// Pools whose GPUs must be free for a moment.
-    fn drained(&self) -> Vec<Step> {
+    /// Pools whose GPUs must be free for a moment: how they are freed, and how pods come back.
+    fn drained(&self) -> (Vec<Step>, Vec<Step>) {
         let drained = self.of(&[Impact::SlicesRecut, Impact::DriverRestarted]);
-        let step = |name: String| {
-            let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
-            let mut commands = self.drain(&nodes);
-            commands.extend(self.brings());
-            commands.push("cloud/verify.sh".to_owned());
-            commands.push(format!("{} uncordon -l {nodes}", self.kubectl()));
-            Step {
-                what: format!(
-                    "Free the GPUs of pool {name}, bring the change, see that its nodes offer what they should, and let \
-                     pods back. Where jobs cannot all leave at once, take one node after the other"
-                ),
-                commands,
-                changes: ids(&drained),
-            }
+        let when = if self.is_by_commit() {
+            format!(
+                ", before the change is pushed, because {} brings it then",
+                self.setting.after.tool
+            )
+        } else {
+            String::new()
         };
-        pools(&drained, false).into_iter().map(step).collect()
+        let step = |what: String, commands| Step {
+            what,
+            commands,
+            changes: ids(&drained),
+        };
+        let both = pools(&drained, false).into_iter().map(|name| {
+            let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
+            (
+                step(
+                    format!(
+                        "Free the GPUs of pool {name}{when}. Where jobs cannot all leave at once, take one node after \
+                         the other"
+                    ),
+                    self.drain(&nodes),
+                ),
+                step(
+                    format!("Let pods back onto pool {name}, when its nodes offer what they should"),
+                    vec![format!("{} uncordon -l {nodes}", self.kubectl())],
+                ),
+            )
+        });
+        both.unzip()
     }
 
     /// Objects that the API server does not let anybody change.
@@ -239,6 +347,13 @@ impl Rollout<'_> {
             None => format!("{kubectl} delete {kind} {}", shell::quote(name)),
         }
     }
+}
+
+/// Each number once, in order.
+fn unique(mut ids: Vec<usize>) -> Vec<usize> {
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 fn ids(changes: &[&Change]) -> Vec<usize> {

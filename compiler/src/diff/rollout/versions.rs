@@ -46,7 +46,7 @@ impl Rollout<'_> {
                     let between = versions.split_last().map_or(&[][..], |(_, between)| between);
                     for version in between {
                         let mut commands = vec![
-                            "gpuc build".to_owned(),
+                            super::BUILD.to_owned(),
                             "cloud/apply.sh --dry-run --allow-disruption".to_owned(),
                             "cloud/apply.sh --allow-disruption".to_owned(),
                         ];

@@ -1,0 +1,320 @@
+//! How a change comes to run: what is to be done before it is committed, the commit, and what brings it.
+
+use super::super::impact::Impact;
+use super::super::judge::CLUSTER;
+use super::super::parts::{Key, TAINTS};
+use super::super::shown::{Change, ClusterFate, Step};
+use super::left::about_pool;
+use super::{Rollout, ids, pools};
+use crate::model::POOL_LABEL;
+use crate::plan::Delivery;
+use crate::shell;
+
+/// Builds the tree; whoever knows where the input is and where trees are adds both.
+pub const BUILD: &str = "gpuc build";
+
+impl Rollout<'_> {
+    /// Whether a commit is what brings the tree: the tool that is there takes what is pushed.
+    pub(super) fn is_by_commit(&self) -> bool {
+        let [before, after] = [self.setting.before.tool, self.setting.after.tool];
+        !after.is_empty() && (before == after || self.before.is_none())
+    }
+
+    /// The command that brings the tree, where no tool does by itself.
+    pub(super) fn brings(&self) -> Option<String> {
+        let tool = self.setting.after.tool;
+        tool.is_empty().then(|| "./install.sh".to_owned())
+    }
+
+    /// The tree, where the input is.
+    pub(super) fn built(&self) -> Step {
+        let what = if self.is_by_commit() {
+            "Build where the input is, review and commit, but do not push yet where a step before a push is not done"
+        } else {
+            "Build where the input is, review and commit"
+        };
+        Step {
+            what: what.to_owned(),
+            commands: vec![BUILD.to_owned()],
+            changes: Vec::new(),
+        }
+    }
+
+    /// What brings the objects.
+    pub(super) fn brought(&self) -> Vec<Step> {
+        if let Some(command) = self.brings() {
+            return vec![Step {
+                what: "Bring what is new in the cluster".to_owned(),
+                commands: vec![command],
+                changes: Vec::new(),
+            }];
+        }
+        let plan = self.after.and_then(|after| after.plan.as_ref());
+        let Some(Delivery::Gitops { guide, .. }) = plan.map(|plan| &plan.delivery) else {
+            return Vec::new();
+        };
+        let mut kinds: Vec<String> = Vec::new();
+        for identity in plan.iter().flat_map(|plan| plan.delivery.identities()) {
+            let group = identity.api_version.split_once('/');
+            let kind = identity.kind.to_lowercase();
+            let kind = group.map_or(kind.clone(), |(group, _)| format!("{kind}s.{group}"));
+            let brings = ["Kustomization", "HelmRelease", "Application"];
+            if brings.contains(&identity.kind.as_str()) && !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        let kubectl = if guide.elsewhere {
+            "kubectl".to_owned()
+        } else {
+            self.kubectl()
+        };
+        let get = format!(
+            "{kubectl} get {} --namespace {}",
+            kinds.join(","),
+            shell::quote(&guide.namespace)
+        );
+        vec![Step {
+            what: format!(
+                "Push, or merge, and wait until {} has brought it{}",
+                self.setting.after.tool,
+                if guide.elsewhere {
+                    ": look in the cluster that it runs in"
+                } else {
+                    ""
+                }
+            ),
+            commands: vec![get],
+            changes: Vec::new(),
+        }]
+    }
+
+    /// Whether nodes offer what they should.
+    pub(super) fn verified(&self) -> Step {
+        Step {
+            what: "See that everything is there and that nodes offer what they should".to_owned(),
+            commands: vec!["cloud/verify.sh".to_owned()],
+            changes: Vec::new(),
+        }
+    }
+
+    /// What the scripts only look at and somebody else has to change before.
+    pub(super) fn conditions(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for change in self
+            .changes
+            .iter()
+            .filter(|change| change.kind == Key::Place.kind())
+        {
+            for field in &change.fields {
+                let (Some(from), Some(to)) = (&field.from, &field.to) else {
+                    continue;
+                };
+                if !self.setting.after.conditions.contains(&field.path) {
+                    continue;
+                }
+                let plain = |value: &serde_json::Value| match value.as_str() {
+                    Some(text) => text.to_owned(),
+                    None => value.to_string(),
+                };
+                steps.push(Step {
+                    what: format!(
+                        "gpuc does not manage this cluster itself: bring its {} from {} to {} first, with what made it. \
+                         Every script stops until it is so",
+                        field.path,
+                        plain(from),
+                        plain(to)
+                    ),
+                    commands: Vec::new(),
+                    changes: ids(&[change]),
+                });
+            }
+        }
+        steps
+    }
+
+    /// Whether a taint comes that ends pods which run: they must tolerate it before.
+    pub(super) fn keeps_running_pods_out(&self) -> bool {
+        let ends = |value: &Option<serde_json::Value>| {
+            value
+                .as_ref()
+                .map(|value| value.to_string().matches("NoExecute").count())
+                .unwrap_or_default()
+        };
+        self.changes.iter().any(|change| {
+            let comes = change
+                .fields
+                .iter()
+                .any(|field| field.path == TAINTS && ends(&field.to) > ends(&field.from));
+            change.kind == "pool"
+                && change.fate == ClusterFate::Kept
+                && comes
+                && self.is_made(change)
+        })
+    }
+
+    /// Whether nodes come that serve what pools that leave did.
+    fn has_new_pools(&self) -> bool {
+        let is_new = |change: &Change| change.kind == "pool" && change.fate == ClusterFate::Added;
+        self.changes.iter().any(is_new)
+    }
+
+    /// Pools that leave, which a tool that prunes takes away what serves them from as soon as the change is pushed.
+    fn pruned_pools(&self) -> Vec<String> {
+        let deleted = self.of(&[Impact::Deleted]);
+        let gone = pools(&deleted, true).into_iter();
+        if self.setting.prunes {
+            gone.collect()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Whether a pool that leaves is to stay in the input until what is new serves.
+    pub(super) fn leaves_later(&self, name: &str) -> bool {
+        self.has_new_pools() && self.pruned_pools().iter().any(|it| it == name)
+    }
+
+    /// Pools that leave where others come: what is new comes first.
+    pub(super) fn stays_at_first(&self) -> Vec<Step> {
+        let deleted = self.of(&[Impact::Deleted]);
+        let gone = self
+            .pruned_pools()
+            .into_iter()
+            .filter(|name| self.leaves_later(name));
+        let steps = gone.map(|name| Step {
+            what: format!(
+                "{} takes away what serves pool {name} as soon as that is gone from what is pushed: leave it in \
+                 gpu-cluster.yaml for now, beside what is new",
+                self.setting.after.tool
+            ),
+            commands: Vec::new(),
+            changes: ids(&about_pool(&deleted, &name)),
+        });
+        steps.collect()
+    }
+
+    /// Pools that leave and that nothing takes the place of: they are emptied while they are still served.
+    pub(super) fn before_push(&self) -> Vec<Step> {
+        let deleted = self.of(&[Impact::Deleted]);
+        let gone = self
+            .pruned_pools()
+            .into_iter()
+            .filter(|name| self.is_emptied_first(name));
+        let steps = gone.map(|name| Step {
+            what: format!(
+                "When nothing needs the old nodes of pool {name} any more, drain them, before the change is pushed: \
+                 {} takes away what serves them then",
+                self.setting.after.tool
+            ),
+            commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
+            changes: ids(&about_pool(&deleted, &name)),
+        });
+        steps.collect()
+    }
+
+    /// Whether a pool is drained before the change is pushed.
+    pub(super) fn is_emptied_first(&self, name: &str) -> bool {
+        let part = self.setting.before.all.get(&Key::Pool(name.to_owned()));
+        let is_ours = part.is_some_and(|part| part.maker.is_none());
+        let is_pruned = self.pruned_pools().iter().any(|it| it == name);
+        is_ours && is_pruned && !self.leaves_later(name)
+    }
+
+    /// Whether something replaced is the cluster itself.
+    pub(super) fn is_of_cluster(&self, change: &Change) -> bool {
+        let is_cluster = |name: &String| {
+            let parts = self.setting.after.all.iter();
+            parts.into_iter().any(|(key, part)| {
+                matches!(key, Key::Resource(kind, of) if *kind == change.kind && of == name)
+                    && part.component == CLUSTER
+            })
+        };
+        change.impact == Impact::Replaced
+            && (change.kind == Key::Place.kind() || change.names.iter().any(is_cluster))
+            && !self.goes_back(change)
+    }
+
+    /// The steps to another cluster, where this one cannot become what it shall be.
+    pub(super) fn another_cluster(&self) -> Option<Vec<Step>> {
+        let these: Vec<&Change> = self
+            .changes
+            .iter()
+            .filter(|it| self.is_of_cluster(it))
+            .collect();
+        if these.is_empty() || self.before.is_none() {
+            return None;
+        }
+        let mut steps = vec![Step {
+            what: "The cluster that is there cannot become this. Leave its gpu-cluster.yaml as it was, and write what \
+                   it shall be into another file, with another metadata.name"
+                .to_owned(),
+            commands: Vec::new(),
+            changes: ids(&these),
+        }];
+        steps.push(self.built());
+        steps.push(Step {
+            what: "Make the new cluster, from its own folder in the tree".to_owned(),
+            commands: vec![
+                "cloud/apply.sh --dry-run".to_owned(),
+                "cloud/apply.sh".to_owned(),
+            ],
+            changes: ids(&these),
+        });
+        steps.extend(self.brought());
+        steps.push(self.verified());
+        steps.push(Step {
+            what: "Move the work. When nothing needs the old cluster any more, remove it from its own folder, as the base \
+                   has that, and then its file and its folder"
+                .to_owned(),
+            commands: vec!["cloud/teardown.sh --dry-run".to_owned(), "cloud/teardown.sh".to_owned()],
+            changes: ids(&these),
+        });
+        Some(steps)
+    }
+
+    /// The scripts of hosts that are new or that say something else now.
+    pub(super) fn hosts_prepared(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (key, new) in &self.setting.after.all {
+            let Key::Pool(pool) = key else { continue };
+            let script = format!("cloud/host-{pool}.sh");
+            let file = Key::File(script.clone());
+            let [old_file, new_file] =
+                [self.setting.before, self.setting.after].map(|parts| parts.all.get(&file));
+            let Some(new_file) = new_file else { continue };
+            if old_file.is_some_and(|old| old.leaves == new_file.leaves) {
+                continue;
+            }
+            let old = self.setting.before.all.get(key);
+            let is_known = |host: &&String| old.is_some_and(|old| old.members.contains(*host));
+            let come: Vec<&str> = new
+                .members
+                .iter()
+                .filter(|host| !is_known(host))
+                .map(String::as_str)
+                .collect();
+            let members = new.members.iter().map(String::as_str);
+            let is_driver = self.changes.iter().any(|change| {
+                change.kind == "pool"
+                    && change.impact == Impact::DriverRestarted
+                    && change.names.contains(pool)
+            });
+            let hosts: Vec<&str> = if is_driver || come.is_empty() {
+                members.collect()
+            } else {
+                come
+            };
+            let about: Vec<&Change> = self.changes.iter().collect();
+            steps.push(Step {
+                what: format!(
+                    "Copy {script} to each of {} and run it there, one host after the other: it installs what the host \
+                     needs, and says when the host must start anew",
+                    hosts.join(", ")
+                ),
+                commands: vec![format!("sudo ./host-{pool}.sh")],
+                changes: ids(&about_pool(&about, pool)),
+            });
+        }
+        steps
+    }
+}

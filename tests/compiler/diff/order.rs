@@ -1,0 +1,244 @@
+//! The order of the steps: what runs has what it needs before anything that it leaves is taken away.
+
+use super::of_texts;
+use super::plan::{edited, example, in_order, steps};
+
+/// Every occurrence of a name in an example changed.
+fn renamed(name: &str, from: &str, to: &str) -> gpuc::diff::Diff {
+    let text = example(name);
+    assert!(text.contains(from), "{from} in {name}");
+    of_texts(&text, &text.replace(from, to))
+}
+
+#[test]
+fn a_new_pool_serves_before_the_old_one_is_drained() {
+    in_order(
+        &edited("quickstart", "name: infer", "name: inference"),
+        &[
+            "gpuc build",
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "cloud/verify.sh",
+            "kubectl drain -l 'gpuc.dev/pool=infer'",
+            "eksctl delete nodegroup",
+        ],
+    );
+    let by_karpenter = edited("eks-karpenter", "name: batch", "name: bulk");
+    in_order(
+        &by_karpenter,
+        &[
+            "gpuc build",
+            "./install.sh",
+            "cloud/verify.sh",
+            "When nothing needs pool batch any more",
+            "kubectl delete nodepools.karpenter.sh batch",
+        ],
+    );
+}
+
+#[test]
+fn another_maker_or_plugin_serves_before_the_old_one_goes() {
+    let found = edited(
+        "eks-karpenter",
+        "autoscaler: karpenter",
+        "autoscaler: clusterAutoscaler",
+    );
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "cloud/verify.sh",
+            "kubectl delete nodepools.karpenter.sh infer",
+        ],
+    );
+    let found = edited(
+        "quickstart",
+        "stack: {runtimeImage",
+        "stack: {devicePlugin: nvidia, runtimeImage",
+    );
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "./install.sh",
+            "cloud/verify.sh",
+            "kubectl delete daemonset",
+        ],
+    );
+}
+
+#[test]
+fn an_impossible_input_is_mended_before_it_is_committed() {
+    let found = edited("quickstart", "model: L4", "model: T4");
+    in_order(
+        &found,
+        &[
+            "add a pool beside it",
+            "gpuc build",
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "cloud/verify.sh",
+            "kubectl drain",
+            "eksctl delete nodegroup",
+        ],
+    );
+    let found = edited("quickstart", "region: us-east-1", "region: us-west-2");
+    in_order(
+        &found,
+        &[
+            "another metadata.name",
+            "gpuc build",
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "cloud/verify.sh",
+            "cloud/teardown.sh\n",
+        ],
+    );
+}
+
+#[test]
+fn gpus_are_free_before_a_push_cuts_them() {
+    let found = edited(
+        "eks-flux",
+        "profile: 3g.20gb, count: 2",
+        "profile: 2g.10gb, count: 3",
+    );
+    in_order(
+        &found,
+        &[
+            "before the change is pushed",
+            "kubectl drain -l 'gpuc.dev/pool=slices'",
+            "gpuc build",
+            "Push, or merge, and wait until Flux",
+            "kustomizations.kustomize.toolkit.fluxcd.io",
+            "cloud/verify.sh",
+            "kubectl uncordon -l 'gpuc.dev/pool=slices'",
+        ],
+    );
+}
+
+#[test]
+fn a_pool_that_a_push_stops_serving_is_empty_before() {
+    let text = example("eks-flux");
+    let slices = text.find("  - name: slices\n").unwrap();
+    let gitops = text.find("gitops:\n").unwrap();
+    let gone = of_texts(&text, &format!("{}{}", &text[..slices], &text[gitops..]));
+    in_order(
+        &gone,
+        &[
+            "kubectl drain -l 'gpuc.dev/pool=slices'",
+            "gpuc build",
+            "Push, or merge",
+            "cloud/verify.sh",
+            "eksctl delete nodegroup",
+        ],
+    );
+    let said = steps(&gone);
+    assert!(!said.contains("Make what is new"), "{said}");
+    assert_eq!(said.matches("kubectl drain").count(), 1, "{said}");
+    in_order(
+        &edited("eks-flux", "name: slices", "name: cuts"),
+        &[
+            "leave it in gpu-cluster.yaml for now",
+            "gpuc build",
+            "cloud/apply.sh\n",
+            "Push, or merge",
+            "cloud/verify.sh",
+            "kubectl drain -l 'gpuc.dev/pool=slices'",
+            "take it out of gpu-cluster.yaml",
+            "eksctl delete nodegroup",
+        ],
+    );
+}
+
+#[test]
+fn pods_tolerate_a_taint_before_it_ends_those_that_do_not() {
+    let pool = "name: infer, ";
+    let tainted = "name: infer, taints: [{key: a, effect: NoExecute}], ";
+    let found = edited("quickstart", pool, tainted);
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "./install.sh",
+            "have their taints",
+            "cloud/apply.sh\n",
+        ],
+    );
+    let softer = tainted.replace("NoExecute", "NoSchedule");
+    let found = edited("quickstart", pool, &softer);
+    assert!(!steps(&found).contains("have their taints"));
+}
+
+#[test]
+fn hosts_run_their_script_before_anything_counts_on_it() {
+    let found = edited(
+        "on-prem-dgx",
+        "driverVersion: \"580\"",
+        "driverVersion: \"570\"",
+    );
+    in_order(
+        &found,
+        &[
+            "drain -l 'gpuc.dev/pool=dgx'",
+            "cloud/host-dgx.sh",
+            "dgx-01, dgx-02",
+            "./install.sh",
+            "cloud/verify.sh",
+            "uncordon",
+        ],
+    );
+    let found = edited(
+        "on-prem-dgx",
+        "hosts: [dgx-01, dgx-02]",
+        "hosts: [dgx-01, dgx-03]",
+    );
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "cloud/host-dgx.sh to each of dgx-03 ",
+            "cloud/apply.sh\n",
+            "cloud/verify.sh",
+            "drain dgx-02 ",
+        ],
+    );
+}
+
+#[test]
+fn a_control_plane_of_somebody_elses_is_raised_first() {
+    let found = edited("eks-existing", "version: \"1.34\"", "version: \"1.35\"");
+    let said = steps(&found);
+    assert!(
+        said.starts_with("# gpuc does not manage this cluster itself"),
+        "{said}"
+    );
+    in_order(
+        &found,
+        &["from 1.34 to 1.35 first", "gpuc build", "cloud/apply.sh"],
+    );
+}
+
+#[test]
+fn a_tool_that_shall_look_elsewhere_is_told() {
+    let flux = "kubectl apply --server-side --kustomize flux\n";
+    let path = renamed("eks-flux", "path: clusters/eks-flux", "path: prod/eks-flux");
+    in_order(
+        &path,
+        &["gpuc build", "tell Flux so", flux, "Push, or merge"],
+    );
+    in_order(
+        &renamed("eks-flux", "branch: main", "branch: prod"),
+        &["gpuc build", flux],
+    );
+    let argo = "kubectl apply --server-side --kustomize argocd\n";
+    let text = example("eks-teams");
+    let by = |branch: &str| {
+        format!(
+            "{text}gitops: {{argocd: {{repository: \"https://git.example.com/a.git\", branch: {branch}, path: clusters/a}}}}\n"
+        )
+    };
+    in_order(&of_texts(&by("main"), &by("prod")), &["gpuc build", argo]);
+}
