@@ -3,8 +3,8 @@
 /// What opens an action of Helm's, and of others.
 const OPEN: &str = "{{";
 
-/// Whether YAML breaks by what a template has: an action or a statement where a key or a value has to begin, or an action
-/// with quotes within quotes. Braces in quotes, in comments and in blocks of text break nothing.
+/// Whether YAML breaks by what a template has: an action or a statement where a key or a value has to begin, or an
+/// action with quotes within quotes. Braces in quotes, in comments and in blocks of text break nothing.
 pub(super) fn is_one(text: &str) -> bool {
     let mut block: Option<usize> = None;
     for line in text.lines() {

@@ -60,8 +60,8 @@ const BELOW: &[&str] = &[
 
 /// Versions of claims that no Kubernetes since 1.33 serves.
 ///
-/// Source: kubernetes `staging/src/k8s.io/api/resource/v1alpha2`, which 1.31 removed; its `v1alpha3` has no claims since
-/// 1.33 (from memory).
+/// Source: kubernetes `staging/src/k8s.io/api/resource/v1alpha2`, which 1.31 removed; its `v1alpha3` has no claims
+/// since 1.33 (from memory).
 const OF_OLD: &[&str] = &["v1alpha1", "v1alpha2", "v1alpha3"];
 
 // Source: kubernetes `staging/src/k8s.io/api/resource/v1beta1/types.go` and `v1/types.go`, `DeviceRequest`
