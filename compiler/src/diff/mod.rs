@@ -111,28 +111,25 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         .after
         .or(pair.before)
         .and_then(|side| side.config.as_ref());
-    let rollout = match built(&pair) {
+    let rollout = if let Some((tree, built)) = built(&pair) {
         // What runs is what was built last, whatever was merged since.
-        Some((tree, built)) => {
-            let was = Parts::of(built)?;
-            let setting = Setting {
-                before: &was,
-                after: &after,
-                prunes: !was.tool.is_empty() && was.tool == after.tool,
-                is_stale: false,
-            };
-            let found = deltas::deltas(&was, &after);
-            let nobody = vec![Vec::new(); found.len()];
-            let since = lines::lines(&setting, &found, &nobody, &[], 1);
-            let steps = rollout::rollout(&setting, (Some(built), pair.after), &since);
-            rollout::since_built(steps, tree, (&since, &all))
-        }
-        None => {
-            let moved = upgraded.changes.iter();
-            let moved = moved.filter(|it| it.impact.disrupts() && it.fate == ClusterFate::Kept);
-            let both: Vec<Change> = changes.iter().chain(moved).cloned().collect();
-            rollout::rollout(&setting, (pair.before, pair.after), &both)
-        }
+        let was = Parts::of(built)?;
+        let setting = Setting {
+            before: &was,
+            after: &after,
+            prunes: !was.tool.is_empty() && was.tool == after.tool,
+            is_stale: false,
+        };
+        let found = deltas::deltas(&was, &after);
+        let nobody = vec![Vec::new(); found.len()];
+        let since = lines::lines(&setting, &found, &nobody, &[], 1);
+        let steps = rollout::rollout(&setting, (Some(built), pair.after), &since);
+        rollout::since_built(steps, tree, (&since, &all))
+    } else {
+        let moved = upgraded.changes.iter();
+        let moved = moved.filter(|it| it.impact.disrupts() && it.fate == ClusterFate::Kept);
+        let both: Vec<Change> = changes.iter().chain(moved).cloned().collect();
+        rollout::rollout(&setting, (pair.before, pair.after), &both)
     };
     Some(Diff {
         cluster: config

@@ -89,7 +89,7 @@ impl Rollout<'_> {
     }
 
     /// Whether nodes offer what they should.
-    pub(super) fn verified(&self) -> Step {
+    pub(super) fn verified() -> Step {
         Step {
             what: "See that everything is there and that nodes offer what they should".to_owned(),
             commands: vec!["cloud/verify.sh".to_owned()],
@@ -261,7 +261,7 @@ impl Rollout<'_> {
             changes: ids(&these),
         });
         steps.extend(self.brought());
-        steps.push(self.verified());
+        steps.push(Self::verified());
         steps.push(Step {
             what: "Move the work. When nothing needs the old cluster any more, remove it from its own folder, as the base \
                    has that, and then its file and its folder"

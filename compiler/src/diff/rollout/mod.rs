@@ -134,7 +134,7 @@ impl Rollout<'_> {
         all.extend(fixed);
         all.extend(begins.unwrap_or_else(|| self.brought()));
         all.extend(late);
-        all.push(self.verified());
+        all.push(Self::verified());
         all.extend(back);
         all.extend(followers);
         all.extend(left);
