@@ -122,15 +122,13 @@ pub fn knows(api_version: &str, kind: &str) -> bool {
 
 /// What the API server refuses of an object, in the order of the text.
 pub fn look(api_version: &str, kind: &str, node: &Node, extent: Extent) -> Vec<Refused> {
-    match types::of_object(api_version, kind) {
-        Some(name) => part(node, Vec::new(), name, extent),
-        None => {
-            let pods = templates(node).into_iter();
-            let pods = pods.flat_map(|(path, name, node)| part(node, path, name, extent));
-            let own = operators::look(api_version, kind, node, extent).into_iter();
-            own.chain(pods).collect()
-        }
+    if let Some(name) = types::of_object(api_version, kind) {
+        return part(node, Vec::new(), name, extent);
     }
+    let pods = templates(node).into_iter();
+    let pods = pods.flat_map(|(path, name, node)| part(node, path, name, extent));
+    let own = operators::look(api_version, kind, node, extent).into_iter();
+    own.chain(pods).collect()
 }
 
 /// What the API server refuses of the specification of a pod, wherever that stands.

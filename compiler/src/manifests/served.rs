@@ -20,7 +20,7 @@ const GROUPS: &[&str] = &[
 /// Kubernetes serve a beta are not among them.
 ///
 /// Source: kubernetes/website content/en/docs/reference/using-api/deprecation-guide.md (@6a6fc841, and what came after
-/// it as https://kubernetes.io/docs/reference/using-api/deprecation-guide/ has it, from memory).
+/// it as <https://kubernetes.io/docs/reference/using-api/deprecation-guide/> has it, from memory).
 const SERVED: &[(&[&str], &[&str])] = &[
     (
         &["v1"],

@@ -52,12 +52,11 @@ fn breaks(line: &str) -> bool {
         }
         match quote {
             Some(open) if open == c => quote = None,
-            Some(_) => {}
             None if c == '#' && (before.is_empty() || before.ends_with(' ')) => return false,
             None if matches!(c, '"' | '\'') && !before.ends_with(char::is_alphanumeric) => {
                 quote = Some(c);
             }
-            None => {}
+            Some(_) | None => {}
         }
         before.push(c);
     }
