@@ -7,7 +7,7 @@ use anyhow::Result;
 use gpuc::compile::{Compilation, Options};
 use gpuc::diag::{Diagnostic, Levels, Severity};
 use gpuc::diff::render::{Format, render};
-use gpuc::diff::{BUILD, Committed, Diff, Diffs, Impact, Pair, VERSION, diff};
+use gpuc::diff::{BUILD, Committed, Diff, Diffs, Impact, Pair, Unbuilt, VERSION, diff};
 use gpuc::load::STDIN;
 use gpuc::shell::quote;
 use gpuc::source::Sources;
@@ -17,7 +17,7 @@ use super::args::{Cli, DiffArgs, DiffFormat, FindingsFormat, InputArgs};
 use super::base::Base;
 use super::findings::{self, Accompany};
 use super::inputs::{self, Plans};
-use super::{Exit, Usage, build, output};
+use super::{Exit, Usage, build, output, write};
 
 /// Compiles both sides, and prints what differs.
 pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
@@ -173,6 +173,30 @@ impl Compared<'_> {
         })
     }
 
+    /// The files of the tree on disk that are not what the input builds; none where there is no tree.
+    fn unbuilt(&self, after: &Compilation) -> Vec<Unbuilt> {
+        let folder = build::folder(self.out, after);
+        let Some((tree, lock)) = &after.output else {
+            return Vec::new();
+        };
+        // A tree that nobody built here, or that cannot be read, is for `gpuc build` to speak of.
+        if !matches!(write::read_lock(&folder), Ok(Some(_))) {
+            return Vec::new();
+        }
+        let Ok(changes) = write::check(&folder, tree, lock) else {
+            return Vec::new();
+        };
+        let by_hand = changes.edited_by_hand.iter().chain(&changes.foreign);
+        let stale = changes.added.iter().chain(&changes.changed);
+        let stale = stale.chain(&changes.removed);
+        let file = |path: &String, by_hand: bool| Unbuilt {
+            path: folder.join(path).display().to_string(),
+            by_hand,
+        };
+        let by_hand = by_hand.map(|path| file(path, true));
+        by_hand.chain(stale.map(|path| file(path, false))).collect()
+    }
+
     fn one(
         &self,
         name: &str,
@@ -214,6 +238,7 @@ impl Compared<'_> {
         };
         let found = diff(pair, &options, self.sources);
         let mut found = found.unwrap_or_else(|| unreachable!("both sides have no error"));
+        found.unbuilt = after.map(|after| self.unbuilt(after)).unwrap_or_default();
         if let Some(source) = after.and_then(|after| self.sources.get(after.loaded.source)) {
             let build = self.build(source.path());
             let commands = found.rollout.iter_mut().flat_map(|step| &mut step.commands);

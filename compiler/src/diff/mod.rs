@@ -25,6 +25,7 @@ pub use judge::is_known;
 pub use rollout::BUILD;
 pub use shown::{
     Cards, Cause, Change, ClusterFate, Diff, Diffs, FieldChange, FileChange, Hunk, Range, Step,
+    Unbuilt,
 };
 pub use upgrade::Committed;
 
@@ -149,6 +150,8 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         upgrades: upgraded.changes,
         upgraded: upgraded.because,
         rollout,
+        // What is on disk is for whoever reads it to say.
+        unbuilt: Vec::new(),
         picture: picture(pair.after, &all),
     })
 }

@@ -40,11 +40,23 @@ pub struct Diff {
     pub gpus: Vec<Cards>,
     /// The generated files that differ, with their lines.
     pub files: Vec<FileChange>,
+    /// The files of the tree on disk that are not what the input builds now, if there is such a tree.
+    pub unbuilt: Vec<Unbuilt>,
     /// Pools, how they are shared and for whom, as a flowchart of Mermaid, where that changes. Only for comments.
     #[serde(skip)]
     pub picture: Option<String>,
     /// What to do in which order, where one run of the scripts and one sync are not enough.
     pub rollout: Vec<Step>,
+}
+
+/// A file of the tree that is not what the input builds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Unbuilt {
+    /// Its path.
+    pub path: String,
+    /// Whether somebody edited it by hand, or it was not built since the input changed.
+    pub by_hand: bool,
 }
 
 /// Whether a cluster is on both sides.
@@ -192,6 +204,29 @@ pub struct Step {
 }
 
 impl Diff {
+    /// That the tree on disk is not what the input builds, in words, if that is so.
+    pub fn unbuilt_words(&self) -> Option<String> {
+        let by_hand = self.unbuilt.iter().filter(|file| file.by_hand).count();
+        let stale = self.unbuilt.len() - by_hand;
+        let files = |number: usize, what: &str| {
+            let plural = if number == 1 { "" } else { "s" };
+            (number > 0).then(|| format!("{number} file{plural} {what}"))
+        };
+        let counts = [files(by_hand, "edited by hand"), files(stale, "not built")];
+        let counts: Vec<String> = counts.into_iter().flatten().collect();
+        (!counts.is_empty()).then(|| {
+            format!(
+                "the tree here is not what this input builds: {}; run `gpuc build`",
+                counts.join(", ")
+            )
+        })
+    }
+
+    /// Whether nothing differs, and the tree is what the input builds.
+    pub fn is_silent(&self) -> bool {
+        self.is_empty() && self.unbuilt.is_empty()
+    }
+
     /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.upgrades.is_empty() && self.files.is_empty()

@@ -74,6 +74,29 @@ fn a_file_that_was_renamed_is_compared_with_what_it_was_called() {
 }
 
 #[test]
+fn a_tree_that_is_not_what_its_input_builds_is_told() {
+    let folder = committed();
+    let folder = folder.path();
+    let mut lock = fs::read_dir(folder.join("clusters")).unwrap();
+    let tree = lock.next().unwrap().unwrap().path();
+    let readme = tree.join("README.md");
+    fs::write(&readme, "edited\n").unwrap();
+    commit(folder);
+    let words =
+        "the tree here is not what this input builds: 1 file edited by hand; run `gpuc build`";
+    for format in ["text", "markdown", "github"] {
+        let found = said(&gpuc(folder, &["diff", "--format", format]));
+        assert!(found.contains(words), "{format}: {found}");
+        assert!(found.contains("README.md"), "{format}: {found}");
+    }
+    let found = said(&gpuc(folder, &["diff", "--format", "json"]));
+    assert!(found.contains("\"byHand\": true"), "{found}");
+    fs::remove_dir_all(&tree).unwrap();
+    let found = said(&gpuc(folder, &["diff"]));
+    assert!(!found.contains("the tree here"), "{found}");
+}
+
+#[test]
 fn what_was_merged_and_never_built_is_told_field_by_field() {
     let folder = committed();
     let folder = folder.path();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::shown::{Cause, Change, Diffs};
+use super::super::shown::{Cause, Change, Diff, Diffs};
 use super::{count, field, subject};
 use crate::diag::render::{data, property};
 
@@ -29,9 +29,26 @@ pub(super) fn render(diffs: &Diffs) -> String {
     let mut commands: Vec<_> = made.into_iter().collect();
     commands.sort_by_key(|(_, changes)| changes.iter().map(|change| change.impact).min());
     let commands = commands.iter();
-    commands
-        .map(|((place, cluster), changes)| command(*place, cluster, changes))
-        .collect()
+    let changed = commands.map(|((place, cluster), changes)| command(*place, cluster, changes));
+    let unbuilt = diffs.clusters.iter().filter_map(unbuilt);
+    changed.chain(unbuilt).collect()
+}
+
+/// An annotation at the first file of a tree that is not what its input builds.
+fn unbuilt(diff: &Diff) -> Option<String> {
+    let words = diff.unbuilt_words()?;
+    let first = diff.unbuilt.first()?;
+    let paths: Vec<&str> = diff.unbuilt.iter().map(|file| file.path.as_str()).collect();
+    let named = &paths[..paths.len().min(MOST)];
+    Some(format!(
+        "::warning file={},title={}::{}\n",
+        property(&first.path),
+        property(&format!(
+            "{}: the tree is not what its input builds",
+            diff.cluster
+        )),
+        data(&format!("{words}\n{}", named.join("\n")))
+    ))
 }
 
 /// The most changes that an annotation names.

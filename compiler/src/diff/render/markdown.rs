@@ -22,14 +22,17 @@ pub(super) fn render(diffs: &Diffs) -> String {
     let differ: Vec<&Diff> = diffs
         .clusters
         .iter()
-        .filter(|diff| !diff.is_empty())
+        .filter(|diff| !diff.is_silent())
         .collect();
-    let Some(worst) = diffs.worst else {
+    if differ.is_empty() {
         return format!("### gpuc: nothing differs from {}\n", cell(&diffs.base));
-    };
+    }
+    let means = diffs.worst.map_or(
+        "the inputs are as they were, and a tree is not what they build",
+        Impact::means,
+    );
     let head = format!(
-        "### gpuc: {}\n\nCompared with {}.\n",
-        worst.means(),
+        "### gpuc: {means}\n\nCompared with {}.\n",
         cell(&format!("`{}`", diffs.base))
     );
     let share = (LONGEST - RESERVE - head.chars().count()) / differ.len().max(1);
@@ -82,6 +85,21 @@ fn head(diff: &Diff) -> String {
     };
     let worst = diff.worst.map_or("nothing differs", Impact::means);
     let mut text = format!("\n#### {}{fate}: {worst}\n", cell(&diff.cluster));
+    if let Some(words) = diff.unbuilt_words() {
+        text.push_str(&format!("\n**{words}**\n\n"));
+        for file in diff.unbuilt.iter().take(FEW_FILES) {
+            let how = if file.by_hand {
+                "edited by hand"
+            } else {
+                "not built"
+            };
+            text.push_str(&format!("- {}: {how}\n", cell(&file.path)));
+        }
+        if diff.unbuilt.len() > FEW_FILES {
+            let more = diff.unbuilt.len() - FEW_FILES;
+            text.push_str(&format!("- and {}\n", count(more, "more file")));
+        }
+    }
     if !diff.gpus.is_empty() {
         text.push_str("\n| GPUs | before | after |\n| --- | --- | --- |\n");
         for cards in &diff.gpus {
@@ -120,6 +138,9 @@ fn table(text: &mut String, changes: &[&Change], room: usize) {
         ));
     }
 }
+
+/// The most files that are named of a tree that is not what its input builds.
+const FEW_FILES: usize = 10;
 
 /// The most edits and fields that a row names.
 const FEW: usize = 3;

@@ -18,7 +18,7 @@ pub(super) fn render(diffs: &Diffs, all: bool) -> String {
     let differ: Vec<&Diff> = diffs
         .clusters
         .iter()
-        .filter(|diff| !diff.is_empty())
+        .filter(|diff| !diff.is_silent())
         .collect();
     for diff in &differ {
         cluster(&mut text, diff, &diffs.base, all);
@@ -52,6 +52,10 @@ fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
             visible(&diff.cluster)
         ),
     );
+    unbuilt(text, diff, all);
+    if diff.is_empty() {
+        return;
+    }
     for cards in &diff.gpus {
         let (before, after) = (cards.before.words(), cards.after.words());
         put(
@@ -90,6 +94,27 @@ fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
             text,
             format_args!("  This takes {steps}, one after the other: gpuc diff --plan\n"),
         );
+    }
+}
+
+/// That the tree on disk is another one than the input builds, with its files.
+fn unbuilt(text: &mut String, diff: &Diff, all: bool) {
+    let Some(words) = diff.unbuilt_words() else {
+        return;
+    };
+    put(text, format_args!("  {words}\n"));
+    let shown = if all { diff.unbuilt.len() } else { FEW };
+    for file in diff.unbuilt.iter().take(shown) {
+        let how = if file.by_hand {
+            "edited by hand"
+        } else {
+            "not built"
+        };
+        put(text, format_args!("    {}: {how}\n", visible(&file.path)));
+    }
+    if diff.unbuilt.len() > shown {
+        let more = count(diff.unbuilt.len() - shown, "more file");
+        put(text, format_args!("    and {more}: --all shows them\n"));
     }
 }
 
