@@ -267,7 +267,7 @@ mod tests {
         let template = "{{ if .on }}\nkind: Pod\n{{ end }}\n";
         let (manifests, report) = read(STDIN, template);
         assert_eq!(manifests.passed_over, []);
-        assert_eq!(report.count(Severity::Error), 1);
+        assert_ne!(report.count(Severity::Error), 0);
         let beside = format!("apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\n---\n{quoted}");
         assert_eq!(read("a.yaml", &beside).0.objects.len(), 1);
     }
