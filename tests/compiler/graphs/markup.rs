@@ -200,7 +200,7 @@ fn a_picture_tells_what_it_shows() {
     for part in [
         "Pool train: 2–4 nodes",
         "8 nvidia.com/gpu",
-        "research has 16 kept and 32 at most",
+        "research has 16 kept and 28 at most",
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }

@@ -168,7 +168,7 @@ fn teams_hang_on_what_they_may_use() {
     let chart = graph::mermaid(&super::example("eks-queues"), MERMAID_MOST);
     for line in [
         "c0p1 -->|\"8 a node\"| c0p1o0",
-        "c0p1o0 -->|\"16 kept, up to 32\"| c0t0",
+        "c0p1o0 -->|\"16 kept, up to 28\"| c0t0",
         "c0t0(\"research\"):::team",
         "c0p3o1([\"nvidia.com/mig-3g.20gb<br/>8\"]):::slice",
     ] {
