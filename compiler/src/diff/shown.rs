@@ -203,6 +203,17 @@ pub struct Step {
     pub changes: Vec<usize>,
 }
 
+impl Unbuilt {
+    /// How it came to be another one.
+    pub(super) fn how(&self) -> &'static str {
+        if self.by_hand {
+            "edited by hand"
+        } else {
+            "not built"
+        }
+    }
+}
+
 impl Diff {
     /// That the tree on disk is not what the input builds, in words, if that is so.
     pub fn unbuilt_words(&self) -> Option<String> {
@@ -220,6 +231,11 @@ impl Diff {
                 counts.join(", ")
             )
         })
+    }
+
+    /// The files to name of those: all of them, or what was edited by hand.
+    pub(super) fn unbuilt_files(&self, all: bool) -> impl Iterator<Item = &Unbuilt> {
+        self.unbuilt.iter().filter(move |file| all || file.by_hand)
     }
 
     /// Whether nothing differs, and the tree is what the input builds.

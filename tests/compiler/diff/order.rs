@@ -141,6 +141,23 @@ fn a_pool_that_a_push_stops_serving_is_empty_before() {
 }
 
 #[test]
+fn a_pool_with_another_name_is_served_until_the_new_one_is() {
+    let found = edited("eks-flux", "name: slices", "name: cuts");
+    in_order(
+        &found,
+        &[
+            "leave it in gpu-cluster.yaml for now",
+            "gpuc build",
+            "cloud/apply.sh",
+            "Push, or merge, and wait until Flux",
+            "cloud/verify.sh",
+            "kubectl drain -l 'gpuc.dev/pool=slices'",
+            "eksctl delete nodegroup",
+        ],
+    );
+}
+
+#[test]
 fn pods_tolerate_a_taint_before_it_ends_those_that_do_not() {
     let pool = "name: infer, ";
     let tainted = "name: infer, taints: [{key: a, effect: NoExecute}], ";

@@ -87,16 +87,12 @@ fn head(diff: &Diff) -> String {
     let mut text = format!("\n#### {}{fate}: {worst}\n", cell(&diff.cluster));
     if let Some(words) = diff.unbuilt_words() {
         text.push_str(&format!("\n**{words}**\n\n"));
-        for file in diff.unbuilt.iter().take(FEW_FILES) {
-            let how = if file.by_hand {
-                "edited by hand"
-            } else {
-                "not built"
-            };
-            text.push_str(&format!("- {}: {how}\n", cell(&file.path)));
+        let named: Vec<_> = diff.unbuilt_files(false).collect();
+        for file in named.iter().take(FEW_FILES) {
+            text.push_str(&format!("- {}: {}\n", cell(&file.path), file.how()));
         }
-        if diff.unbuilt.len() > FEW_FILES {
-            let more = diff.unbuilt.len() - FEW_FILES;
+        if named.len() > FEW_FILES {
+            let more = named.len() - FEW_FILES;
             text.push_str(&format!("- and {}\n", count(more, "more file")));
         }
     }

@@ -97,23 +97,21 @@ fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
     }
 }
 
-/// That the tree on disk is another one than the input builds, with its files.
+/// That the tree on disk is another one than the input builds. What was edited by hand is named; what was not built is
+/// what the rest speaks of.
 fn unbuilt(text: &mut String, diff: &Diff, all: bool) {
     let Some(words) = diff.unbuilt_words() else {
         return;
     };
     put(text, format_args!("  {words}\n"));
-    let shown = if all { diff.unbuilt.len() } else { FEW };
-    for file in diff.unbuilt.iter().take(shown) {
-        let how = if file.by_hand {
-            "edited by hand"
-        } else {
-            "not built"
-        };
-        put(text, format_args!("    {}: {how}\n", visible(&file.path)));
+    let named: Vec<_> = diff.unbuilt_files(all).collect();
+    let shown = if all { named.len() } else { FEW };
+    for file in named.iter().take(shown) {
+        let (path, how) = (visible(&file.path), file.how());
+        put(text, format_args!("    {path}: {how}\n"));
     }
-    if diff.unbuilt.len() > shown {
-        let more = count(diff.unbuilt.len() - shown, "more file");
+    if named.len() > shown {
+        let more = count(named.len() - shown, "more file");
         put(text, format_args!("    and {more}: --all shows them\n"));
     }
 }

@@ -29,7 +29,7 @@ impl Rollout<'_> {
     /// The tree, where the input is.
     pub(super) fn built(&self) -> Step {
         let what = if self.is_by_commit() {
-            "Build where the input is, review and commit, but do not push yet where a step before a push is not done"
+            "Build where the input is, review and commit; pushing it is a step of its own"
         } else {
             "Build where the input is, review and commit"
         };
@@ -158,9 +158,14 @@ impl Rollout<'_> {
         self.changes.iter().any(is_new)
     }
 
+    /// Changes of pools that leave, and of those that have another name.
+    fn gone_from_files(&self) -> Vec<&Change> {
+        self.of(&[Impact::Deleted, Impact::Replaced])
+    }
+
     /// Pools that leave, which a tool that prunes takes away what serves them from as soon as the change is pushed.
     fn pruned_pools(&self) -> Vec<String> {
-        let deleted = self.of(&[Impact::Deleted]);
+        let deleted = self.gone_from_files();
         let gone = pools(&deleted, true).into_iter();
         if self.setting.prunes {
             gone.collect()
@@ -176,7 +181,7 @@ impl Rollout<'_> {
 
     /// Pools that leave where others come: what is new comes first.
     pub(super) fn stays_at_first(&self) -> Vec<Step> {
-        let deleted = self.of(&[Impact::Deleted]);
+        let deleted = self.gone_from_files();
         let gone = self
             .pruned_pools()
             .into_iter()
@@ -195,7 +200,7 @@ impl Rollout<'_> {
 
     /// Pools that leave and that nothing takes the place of: they are emptied while they are still served.
     pub(super) fn before_push(&self) -> Vec<Step> {
-        let deleted = self.of(&[Impact::Deleted]);
+        let deleted = self.gone_from_files();
         let gone = self
             .pruned_pools()
             .into_iter()

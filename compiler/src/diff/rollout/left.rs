@@ -80,18 +80,18 @@ impl Rollout<'_> {
         let out = if is_gone && !self.leaves_later(name) {
             ""
         } else {
-            ", take it out of gpu-cluster.yaml, build and commit"
+            "; then take it out of gpu-cluster.yaml, build and commit"
         };
         let commands = self.removal(|resource| resource.script == format!("pool-{name}"));
         if !commands.is_empty() {
             let what = if self.setting.before.own_hosts {
                 format!(
-                    "Take gpuc's labels, taints and notes off the hosts of pool {name}{out}: nothing else does. Let \
-                     pods onto hosts that stay in the cluster with `{} uncordon`",
+                    "Take gpuc's labels, taints and notes off the hosts of pool {name}, which nothing else does{out}. \
+                     Let pods onto hosts that stay in the cluster with `{} uncordon`",
                     self.kubectl()
                 )
             } else {
-                format!("Delete pool {name}{out}: nothing else does")
+                format!("Delete pool {name}, which nothing else does{out}")
             };
             steps.push(Step {
                 what,
