@@ -1,7 +1,7 @@
 //! What the API server refuses of an object that is or makes pods, whoever wrote it.
 //!
-//! [`look`] walks through an object by Kubernetes' [`types`]: fields that it does not know, and values that it does not
-//! take. At each object on the way the [`rules`] say what else is refused. Both `gpuc check --manifests` and the audit
+//! [`look`] walks through an object by Kubernetes' types: fields that it does not know, and values that it does not
+//! take. At each object on the way the rules say what else is refused. Both `gpuc check --manifests` and the audit
 //! of patches ask here, so that neither knows less than the other.
 
 mod amounts;
