@@ -3,6 +3,7 @@
 
 mod hostile;
 mod layouts;
+mod objects;
 mod others;
 mod reached;
 mod refused;
