@@ -2,8 +2,8 @@
 
 use super::check;
 
-/// A mistake of `objects.txt`, which says how it is read: the object, and of each finding the words at which it is, what
-/// is said, and a part of the help.
+/// A mistake of `objects.txt`, which says how it is read: the object, and of each finding the words at which it is,
+/// what is said, and a part of the help.
 struct Mistake {
     head: &'static str,
     found: Vec<[&'static str; 3]>,

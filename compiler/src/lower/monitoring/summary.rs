@@ -8,6 +8,7 @@ use super::exporter::{Measures, measures};
 use super::{alerts, has_dashboards, policies, rules};
 use crate::chart::kube_prometheus_stack;
 use crate::check::Checked;
+use crate::diag::words::counted;
 use crate::model::{Pool, Sharing};
 
 /// The sentences; none where GPUs are not watched.
@@ -79,8 +80,8 @@ fn prometheus(prometheus: &Prometheus) -> String {
         ),
         Prometheus::Install(install) => {
             let mut text = format!(
-                "kube-prometheus-stack is installed into the namespace {namespace}; its Prometheus keeps metrics for {} days",
-                install.retention_days
+                "kube-prometheus-stack is installed into the namespace {namespace}; its Prometheus keeps metrics for {}",
+                counted(install.retention_days.value, "day")
             );
             text.push_str(if install.storage.is_some() {
                 "."
