@@ -8,7 +8,6 @@ use super::exporter::{Measures, measures};
 use super::{alerts, has_dashboards, policies, rules};
 use crate::chart::kube_prometheus_stack;
 use crate::check::Checked;
-use crate::diag::words::counted;
 use crate::model::{Pool, Sharing};
 
 /// The sentences; none where GPUs are not watched.
@@ -79,9 +78,10 @@ fn prometheus(prometheus: &Prometheus) -> String {
             existing.release
         ),
         Prometheus::Install(install) => {
+            let days = install.retention_days;
+            let word = if days.value == 1 { "day" } else { "days" };
             let mut text = format!(
-                "kube-prometheus-stack is installed into the namespace {namespace}; its Prometheus keeps metrics for {}",
-                counted(install.retention_days.value, "day")
+                "kube-prometheus-stack is installed into the namespace {namespace}; its Prometheus keeps metrics for {days} {word}"
             );
             text.push_str(if install.storage.is_some() {
                 "."
