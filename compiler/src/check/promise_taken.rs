@@ -151,7 +151,7 @@ fn say(
     ));
     for (pool, (_, place)) in pools.iter().zip(found) {
         let pool = &cluster.pools[*pool];
-        draft = draft.label(*place, format!("these of pool `{}` are", pool.name));
+        draft = draft.label(*place, format!("guaranteed of pool `{}`", pool.name));
     }
     let help = if title.starts_with("notebook") {
         "name another pool, guarantee fewer, or give the pool more nodes"

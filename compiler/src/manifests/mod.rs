@@ -24,6 +24,7 @@ mod shared;
 mod template;
 mod told;
 mod volumes;
+mod wrap;
 
 use std::collections::BTreeSet;
 
