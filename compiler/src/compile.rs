@@ -15,6 +15,7 @@ use crate::load::Loaded;
 use crate::lock::{self, ChartPin, Lock, Pins};
 use crate::lower::{images::images, lower, refine};
 use crate::model::{Cluster, MachineType};
+use crate::node::Node;
 use crate::plan::{Identity, Plan, Release, Summary};
 use crate::resolve::{Choices, resolve};
 use crate::tree::Tree;
@@ -86,7 +87,7 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
         let audited = audit(lower(&checked), &checked, &mut report)?;
         Some((checked, audited))
     });
-    gate(&config, &options.levels, is_made_up, &mut report);
+    gate(&config, &options.levels, &mut report);
     if let Some((checked, audited)) = audited
         && !report.has_errors()
     {
@@ -104,19 +105,40 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     compilation
 }
 
+/// What things are called in a file.
+fn own_names(node: &Node, names: &mut BTreeSet<String>) {
+    for entry in node.entries() {
+        match entry.value.text() {
+            Some(name) if entry.key == "name" => _ = names.insert(name.to_owned()),
+            _ => own_names(&entry.value, names),
+        }
+    }
+    for item in node.items() {
+        own_names(item, names);
+    }
+}
+
 /// How many names and how many choices are tried in the place of what was made up.
 const TRIES: usize = 12;
 
-/// Takes back what was found, after so many findings, of values that decoding made up, wherever it shows: with another
-/// value in their place it is not found, or with other words. Tried are a large one, the names that findings speak of,
-/// and one choice after the other.
+/// Takes back what was found, after so many findings, of values that decoding made up, wherever it shows: it is about a
+/// part of the file in which such a value stands, or with another value in its place it is not found, or with other
+/// words. Tried are a large one, names of which findings speak or which the file gives, and one choice
+/// after the other.
 fn doubt(loaded: &Loaded, choices: &Choices, decoded: usize, report: &mut Report) {
     let mut later = report.diagnostics_mut().split_off(decoded);
-    let names = later
-        .iter()
-        .flat_map(|found| found.message.split('`').skip(1).step_by(2));
-    let names: BTreeSet<_> = names.map(str::to_owned).collect();
-    let names = names.iter().take(TRIES).map(|name| Guess::Text(name));
+    let made_up = report.poisoned();
+    later.retain(|found| {
+        let mut within = made_up.iter();
+        !within.any(|span| found.primary.span.contains(*span))
+    });
+    let spoken = later.iter().map(|found| found.message.as_str());
+    let spoken = spoken.flat_map(|text| text.split('`').skip(1).step_by(2));
+    let spoken: BTreeSet<_> = spoken.map(str::to_owned).collect();
+    let mut own = BTreeSet::new();
+    own_names(&loaded.root, &mut own);
+    let names = spoken.iter().take(TRIES).chain(own.iter().take(TRIES));
+    let names = names.map(|name| Guess::Text(name));
     let each = (1..TRIES).map(Guess::Choice);
     for guess in std::iter::once(Guess::Much).chain(names).chain(each) {
         if later.is_empty() {
@@ -138,11 +160,11 @@ fn doubt(loaded: &Loaded, choices: &Choices, decoded: usize, report: &mut Report
 }
 
 /// Applies `allow:` and `--deny`, and speaks up about an `allow:` that nothing needed, unless it may be needed once the
-/// whole file can be read.
-fn gate(config: &GpuCluster, levels: &Levels, is_made_up: bool, report: &mut Report) {
+/// errors are mended.
+fn gate(config: &GpuCluster, levels: &Levels, report: &mut Report) {
     let words: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
     let used = diag::apply(report.diagnostics_mut(), &words, levels);
-    if is_made_up {
+    if report.has_errors() {
         return;
     }
     let mut unused = Report::default();
