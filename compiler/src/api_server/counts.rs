@@ -1,8 +1,8 @@
 //! Numbers that have a least or a most.
 
-use super::Here;
 use super::place::Step;
 use super::read::{Read, get, read, text};
+use super::{Here, priority};
 use crate::node::Node;
 
 /// The greatest number of 32 bits.
@@ -119,7 +119,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     for (_, field, least, most) in RANGES.iter().filter(|it| it.0 == name) {
         // Kubernetes' own classes are above all others.
         let own = here.node.get("metadata").and_then(|it| text(it, "name"));
-        if name == "PriorityClass" && own.is_some_and(|own| own.starts_with("system-")) {
+        if name == "PriorityClass" && own.is_some_and(priority::is_kubernetes) {
             continue;
         }
         let Some(Read::Whole(number)) = get(here.node, field).map(read) else {

@@ -294,7 +294,10 @@ fn one(here: &mut Here<'_, '_>, below: Vec<Step>, value: &Node, words: &[&str]) 
     if text.is_empty() || words.contains(&text) {
         return;
     }
-    let near = nearest(text, words.iter().copied());
+    // Of short words nearly all are near: one with another beginning is another word.
+    let begins = |word: &str| word.chars().next().map(|it| it.to_ascii_lowercase());
+    let near = nearest(text, words.iter().copied())
+        .filter(|near| near.len() > 4 || begins(near) == begins(text));
     let help = match near {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("write {}", all(words, "or")),

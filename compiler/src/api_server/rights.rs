@@ -1,6 +1,7 @@
 //! Who may do what.
 
 use super::Here;
+use super::names::is_subdomain;
 use super::place::Step;
 use super::read::{Read, get, items, read, text};
 
@@ -83,6 +84,14 @@ fn subject(here: &mut Here<'_, '_>) {
     match text(here.node, "kind") {
         Some("ServiceAccount") => {
             group(here, "");
+            let name = text(here.node, "name").filter(|name| !is_subdomain(name));
+            if let Some(name) = name {
+                here.refuse(
+                    [Step::from("name")],
+                    |path| format!("`{path}` is `{name}`, which is no name of a service account"),
+                    "write lower-case letters, digits, `-` and `.`",
+                );
+            }
             let of_cluster = root(here) == "ClusterRoleBinding";
             if of_cluster && here.is_whole && get(here.node, "namespace").is_none() {
                 here.refuse(

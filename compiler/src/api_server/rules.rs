@@ -1,8 +1,8 @@
 //! Everything that is asked of an object on the way.
 
 use super::{
-    Here, amounts, containers, counts, data, enums, limits, names, network, pods, references,
-    rights, scaling, scheduling, services, storage, strategies,
+    Here, amounts, containers, counts, data, enums, limits, names, network, pods, priority,
+    references, rights, scaling, scheduling, services, storage, strategies,
 };
 
 /// Asks all rules.
@@ -23,4 +23,5 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     storage::look(here);
     rights::look(here);
     data::look(here);
+    priority::look(here);
 }

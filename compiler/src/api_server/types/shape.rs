@@ -120,7 +120,10 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
     let near = nearest(key, all);
     let is_amount = of_type == Some("ResourceRequirements") && is_resource(key);
     let is_free = |meant: &&str| get(node, meant).is_none() && !is_amount;
-    let help = if is_amount {
+    let is_label = of_type == Some("LabelSelector");
+    let help = if is_label && near.is_none() {
+        format!("write it below `{}.matchLabels`", words(above))
+    } else if is_amount {
         format!("write it below `{}.limits`", words(above))
     } else if let Some(meant) = near {
         match get(node, meant) {

@@ -187,6 +187,7 @@ fn name(scene: &Scene<'_>, object: &Object) -> Option<Refused> {
 /// none of their lists has a `patchMergeKey` (from memory).
 const WHOLE: &[&str] = &[
     "ClusterRole",
+    "Ingress",
     "LimitRange",
     "NetworkPolicy",
     "PodDisruptionBudget",
