@@ -15,6 +15,7 @@ mod codes;
 mod conflicts;
 mod corpus;
 mod daemons;
+mod definitions;
 mod deliveries;
 mod diff;
 mod examples;

@@ -3,6 +3,7 @@
 use super::Here;
 use super::place::Step;
 use super::read::{Read, get, read};
+use super::types::{Type, fields, is_custom};
 use crate::diag::words::all;
 use crate::node::Node;
 use crate::placement::thousandths;
@@ -47,18 +48,27 @@ const MEANT: &[(&str, &str)] = &[
 /// `ValidateContainerResourceRequirements`; the grammar: `placement/quantity.rs`.
 pub(super) fn look(here: &mut Here<'_, '_>) {
     let name = here.name;
-    for (_, field) in SINGLE.iter().filter(|it| it.0 == name) {
+    let of_custom = fields(name).iter().filter(|_| is_custom(name));
+    let amount = Type::Map(Box::new(Type::Amount));
+    let (single, named) = (
+        of_custom.clone().filter(|it| it.holds == Type::Amount),
+        of_custom.filter(|it| it.holds == amount),
+    );
+    let own = |table: &'static [(&str, &'static str)]| {
+        table.iter().filter(move |it| it.0 == name).map(|it| it.1)
+    };
+    for field in own(SINGLE).chain(single.map(|it| it.name)) {
         if let Some(value) = get(here.node, field) {
-            one(here, vec![Step::from(*field)], value);
+            one(here, vec![Step::from(field)], value);
         }
     }
-    for (_, field) in NAMED.iter().filter(|it| it.0 == name) {
+    for field in own(NAMED).chain(named.map(|it| it.name)) {
         let entries = here.node.get(field).map_or(&[][..], Node::entries);
         for entry in entries
             .iter()
             .filter(|entry| !is_counted_elsewhere(&entry.key))
         {
-            let below = vec![Step::from(*field), Step::from(entry.key.as_str())];
+            let below = vec![Step::from(field), Step::from(entry.key.as_str())];
             one(here, below, &entry.value);
         }
     }

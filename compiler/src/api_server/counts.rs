@@ -3,6 +3,7 @@
 use super::Here;
 use super::place::Step;
 use super::read::{Read, get, read, text};
+use super::types::fields;
 use crate::node::Node;
 
 /// The greatest number of 32 bits.
@@ -90,22 +91,52 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
     let name = here.name;
-    for (_, field, least, most) in RANGES.iter().filter(|it| it.0 == name) {
+    let own = RANGES.iter().filter(|it| it.0 == name);
+    let own = own.map(|(_, field, least, most)| (*field, *least, *most));
+    let of_custom = fields(name).iter().filter_map(|field| {
+        let (least, most) = (field.limits.least, field.limits.most);
+        let is_any = least.is_none() && most.is_none();
+        let (least, most) = (least.unwrap_or(i128::MIN), most.unwrap_or(MOST));
+        (!is_any).then_some((field.name, least, most))
+    });
+    for (field, least, most) in own.chain(of_custom) {
         let Some(Read::Whole(number)) = get(here.node, field).map(read) else {
             continue;
         };
         // What does not fit into the type was said of its type.
-        let is_too_large = number > MOST && *most <= MOST;
-        if !(*least..=*most).contains(&number) && !is_too_large {
-            let (may_be, help) = range(*least, *most, number);
+        let is_too_large = number > MOST && most <= MOST;
+        if !(least..=most).contains(&number) && !is_too_large {
+            let (may_be, help) = range(least, most, number);
             here.refuse(
-                [Step::from(*field)],
+                [Step::from(field)],
                 |path| format!("`{path}` is {number}, and has to be {may_be}"),
                 help,
             );
         }
     }
     threshold(here);
+    filled(here);
+}
+
+/// What may not be empty.
+fn filled(here: &mut Here<'_, '_>) {
+    for field in fields(here.name).iter().filter(|it| it.limits.is_filled) {
+        let is_empty = match get(here.node, field.name) {
+            Some(value) => match read(value) {
+                Read::List => value.items().is_empty(),
+                Read::Text(text) => text.is_empty(),
+                _ => false,
+            },
+            None => false,
+        };
+        if is_empty {
+            here.refuse(
+                [Step::from(field.name)],
+                |path| format!("`{path}` is empty"),
+                "write what stands there, or remove it",
+            );
+        }
+    }
 }
 
 fn range(least: i128, most: i128, number: i128) -> (String, String) {

@@ -3,6 +3,7 @@
 use super::Here;
 use super::place::Step;
 use super::read::{Read, get, read};
+use super::types::{defined_by, fields};
 use crate::diag::words::{all, nearest};
 use crate::node::Node;
 
@@ -184,21 +185,49 @@ const PULL: &[&str] = &["Always", "IfNotPresent", "Never"];
 const RESTART: &[&str] = &["Always", "OnFailure", "Never"];
 const UPDATES: &[&str] = &["RollingUpdate", "OnDelete"];
 
+/// Words that operators look for and their definitions do not say.
+///
+/// Sources: kubeflow/training-operator `pkg/apis/kubeflow.org/v1/common_types.go`, `CleanPodPolicy` and `RestartPolicy`
+/// (from memory).
+const OF_OPERATORS: &[(&str, &str, &[&str])] = &[
+    (
+        "kubeflow.org/v1/PyTorchJob.spec.pytorchReplicaSpecs",
+        "restartPolicy",
+        &["Always", "OnFailure", "Never", "ExitCode"],
+    ),
+    (
+        "kubeflow.org/v1/PyTorchJob.spec.runPolicy",
+        "cleanPodPolicy",
+        &["All", "Running", "None"],
+    ),
+];
+
 pub(super) fn look(here: &mut Here<'_, '_>) {
     let name = here.name;
-    for (_, field, words) in ENUMS.iter().filter(|it| it.0 == name) {
-        let Some(value) = get(here.node, field) else {
-            continue;
-        };
-        one(here, vec![Step::from(*field)], value, words);
-        for (index, item) in value.items().iter().enumerate() {
-            one(
-                here,
-                vec![Step::from(*field), Step::Item(index)],
-                item,
-                words,
-            );
+    for (_, field, words) in ENUMS.iter().chain(OF_OPERATORS).filter(|it| it.0 == name) {
+        each(here, field, words);
+    }
+    for field in fields(name).iter().filter(|it| !it.limits.words.is_empty()) {
+        let before = here.found.len();
+        each(here, field.name, &field.limits.words);
+        for found in &mut here.found[before..] {
+            found.unknown_to = defined_by(name);
         }
+    }
+}
+
+fn each(here: &mut Here<'_, '_>, field: &'static str, words: &[&str]) {
+    let Some(value) = get(here.node, field) else {
+        return;
+    };
+    one(here, vec![Step::from(field)], value, words);
+    for (index, item) in value.items().iter().enumerate() {
+        one(
+            here,
+            vec![Step::from(field), Step::Item(index)],
+            item,
+            words,
+        );
     }
 }
 

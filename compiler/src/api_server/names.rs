@@ -3,6 +3,7 @@
 use super::Here;
 use super::place::Step;
 use super::read::{Read, get, read, text};
+use super::types::fields;
 use crate::node::Entry;
 
 /// What a name may look like.
@@ -59,6 +60,11 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     for (_, field, form) in NAMES.iter().filter(|it| it.0 == name) {
         if let Some(value) = text(here.node, field) {
             one(here, vec![Step::from(*field)], value, *form);
+        }
+    }
+    for field in fields(name).iter().filter(|it| it.limits.is_name) {
+        if let Some(value) = text(here.node, field.name) {
+            one(here, vec![Step::from(field.name)], value, Form::Subdomain);
         }
     }
     for port in PORTS {

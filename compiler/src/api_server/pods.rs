@@ -4,7 +4,7 @@ use super::Here;
 use super::containers::{one_of, runs_as_root};
 use super::place::Step;
 use super::read::{Read, get, items, read, switch, text};
-use super::types::{Type, fields};
+use super::types::{Type, fields, is_custom};
 use crate::diag::words::all;
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
@@ -45,10 +45,12 @@ const LASTING: &[&str] = &[
 const POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
 
 /// Sources: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidatePodTemplateSpecForReplicaSet`,
-/// `ValidateStatefulSetSpec`, `ValidateDaemonSetSpec`; `pkg/apis/batch/validation/validation.go`, `validateJobSpec`.
+/// `ValidateStatefulSetSpec`, `ValidateDaemonSetSpec`; `pkg/apis/batch/validation/validation.go`, `validateJobSpec`;
+/// kubernetes-sigs/jobset `pkg/webhooks/jobset_webhook.go`, `Default` (from memory).
 fn restarts(here: &mut Here<'_, '_>) {
     let lasting = LASTING.iter().find(|name| here.around(name).is_some());
     let is_job = here.around("JobSpec").is_some();
+    let is_own = here.above.first().is_none_or(|it| !is_custom(it.0));
     let allowed: &[&str] = match (lasting, is_job) {
         (Some(_), _) => &["Always"],
         (None, true) => &["OnFailure", "Never"],
@@ -67,8 +69,8 @@ fn restarts(here: &mut Here<'_, '_>) {
                 format!("write {allowed}"),
             );
         }
-        // Nobody says anything: `Always`.
-        None if is_job && here.is_whole && get(here.node, "restartPolicy").is_none() => {
+        // Nobody says anything: `Always`. A JobSet says `OnFailure` then.
+        None if is_job && is_own && here.is_whole && get(here.node, "restartPolicy").is_none() => {
             here.refuse(
                 [],
                 |path| format!("`{path}` has no `restartPolicy`, and {what} needs one"),

@@ -81,10 +81,11 @@ fn each(pod: &Node) -> impl Iterator<Item = (&'static str, usize, &Node)> {
 
 fn mounts(here: &mut Here<'_, '_>) {
     let volumes = items(here.node, "volumes").filter_map(|(_, volume)| text(volume, "name"));
-    let set = here.around("StatefulSetSpec");
-    let claims = set
-        .into_iter()
-        .flat_map(|set| items(set, "volumeClaimTemplates"));
+    // StatefulSets and LeaderWorkerSets bring volumes, and so do JobSets by policies.
+    let around = || here.above.iter().map(|(_, node)| *node);
+    let policies = around().flat_map(|it| items(it, "volumeClaimPolicies"));
+    let claims = around().flat_map(|it| items(it, "volumeClaimTemplates"));
+    let claims = claims.chain(policies.flat_map(|(_, policy)| items(policy, "templates")));
     let claims = claims.filter_map(|(_, claim)| text(claim.get("metadata")?, "name"));
     let known: BTreeSet<_> = volumes.chain(claims).collect();
     // A name that is filled in later may be any.

@@ -104,10 +104,14 @@ fn progress(here: &mut Here<'_, '_>) {
     }
 }
 
-/// Source: kubernetes `pkg/apis/batch/validation/validation.go`, `validateJobSpec` and `ValidateJobTemplateSpec`.
+/// Source: kubernetes `pkg/apis/batch/validation/validation.go`, `validateJobSpec` and `ValidateJobTemplateSpec`, and
+/// `pkg/apis/batch/v1/defaults.go`, `SetDefaults_Job`.
 fn job(here: &mut Here<'_, '_>) {
     let is_indexed = text(here.node, "completionMode") == Some("Indexed");
-    if is_indexed && here.is_whole && get(here.node, "completions").is_none() {
+    // Where nothing is said of both, both are 1; nobody says so of the jobs of a CronJob.
+    let is_one = get(here.node, "parallelism").is_none() && here.around("CronJobSpec").is_none();
+    let lacks = get(here.node, "completions").is_none() && !is_one;
+    if is_indexed && here.is_whole && lacks {
         here.refuse(
             [Step::from("completionMode")],
             |path| format!("`{path}` is `Indexed`, and no `completions` are beside it"),

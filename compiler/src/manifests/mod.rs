@@ -16,6 +16,7 @@ mod mend;
 mod place;
 mod pod;
 mod read;
+mod refused;
 mod resources;
 mod rules;
 mod served;

@@ -151,7 +151,8 @@ The workload with its `podPatch` and `patch` laid over it: whether mappings and 
 they were, every container has a name and an image, the container that gpuc makes is there, and whether
 the API server takes the rest: fields and the kinds of their values, words such as those of
 `restartPolicy`, names, labels, amounts, ports and counts, volumes that are mounted and not there, and
-what cannot stand beside what. Of custom resources it is the pods and their counts that are read so.
+what cannot stand beside what. Custom resources are held against the definitions that their pinned
+charts bring: their fields, words and counts, and the pods in them.
 `gpuc check --manifests` asks the same of everybody's manifests (`manifest-unreadable`).
 
 ### Why it matters

@@ -36,6 +36,7 @@ mod claim_unknown;
 mod claim_unused;
 mod cuda_too_new;
 mod cuda_unknown;
+mod custom_unknown;
 mod device_class_unknown;
 mod gang_too_large;
 mod host_devices;
@@ -116,6 +117,7 @@ pub static RULES: &[&Rule] = &[
     &cuda_unknown::RULE,
     &unreadable::RULE,
     &priority_unknown::RULE,
+    &custom_unknown::RULE,
     &services_over_limit::RULE,
     &services_overfill_pool::RULE,
     &claim_count::RULE,
