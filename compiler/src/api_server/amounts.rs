@@ -74,6 +74,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     }
     if here.name == "ResourceRequirements" {
         limits(here);
+        pages(here);
     }
 }
 
@@ -135,6 +136,54 @@ fn meant(text: &str) -> Option<String> {
         .map_or(letters, |it| it.1);
     let meant = format!("{number}{letters}");
     thousandths(&meant).map(|_| meant)
+}
+
+/// Huge pages are whole, and no more than are asked for can be had.
+///
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateContainerResourceRequirements` and
+/// `validateResourceQuantityHugePageValue`.
+fn pages(here: &mut Here<'_, '_>) {
+    let amount = |list: &str, name: &str| {
+        let value = here.node.get(list)?.get(name)?;
+        let text = match read(value) {
+            Read::Text(text) => text.to_owned(),
+            Read::Whole(number) => number.to_string(),
+            _ => return None,
+        };
+        Some((thousandths(&text)?, text))
+    };
+    let mut found = Vec::new();
+    for list in ["limits", "requests"] {
+        for entry in here.node.get(list).map_or(&[][..], Node::entries) {
+            let name = entry.key.as_str();
+            let Some((own, text)) = amount(list, name).filter(|_| name.starts_with("hugepages-"))
+            else {
+                continue;
+            };
+            let size = name.strip_prefix("hugepages-").and_then(thousandths);
+            let size = size.filter(|size| *size > 0);
+            if size.is_some_and(|size| own % size != 0) {
+                found.push((
+                    list,
+                    name,
+                    format!("is `{text}`, which are no whole pages"),
+                    "write a multiple of a page",
+                ));
+            } else if list == "requests"
+                && amount("limits", name).is_none_or(|(limit, _)| limit > own)
+            {
+                let message = format!("is `{text}`, and its limit is not the same");
+                found.push((list, name, message, "write the same limit"));
+            }
+        }
+    }
+    for (list, name, message, help) in found {
+        here.refuse(
+            [Step::from(list), Step::from(name)],
+            |path| format!("`{path}` {message}"),
+            help,
+        );
+    }
 }
 
 /// A limit is at least the request.

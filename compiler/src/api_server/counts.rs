@@ -115,28 +115,6 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
         }
     }
     threshold(here);
-    filled(here);
-}
-
-/// What may not be empty.
-fn filled(here: &mut Here<'_, '_>) {
-    for field in fields(here.name).iter().filter(|it| it.limits.is_filled) {
-        let is_empty = match get(here.node, field.name) {
-            Some(value) => match read(value) {
-                Read::List => value.items().is_empty(),
-                Read::Text(text) => text.is_empty(),
-                _ => false,
-            },
-            None => false,
-        };
-        if is_empty {
-            here.refuse(
-                [Step::from(field.name)],
-                |path| format!("`{path}` is empty"),
-                "write what stands there, or remove it",
-            );
-        }
-    }
 }
 
 fn range(least: i128, most: i128, number: i128) -> (String, String) {

@@ -81,6 +81,7 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         "action",
         &["FailJob", "FailIndex", "Ignore", "Count"],
     ),
+    ("PodOS", "name", &["linux", "windows"]),
     (
         "PodSecurityContext",
         "fsGroupChangePolicy",

@@ -7,7 +7,11 @@
 mod amounts;
 mod containers;
 mod counts;
+mod empty;
 mod enums;
+mod hosts;
+mod jobs;
+mod kernel;
 mod names;
 mod operators;
 mod place;
@@ -18,8 +22,10 @@ mod references;
 mod rules;
 mod scheduling;
 mod services;
+mod sources;
 mod strategies;
 mod types;
+mod volumes;
 
 use crate::node::{Node, Value};
 

@@ -2,13 +2,13 @@
 
 use super::Here;
 use super::place::Step;
-use super::read::{Read, get, read, text};
+use super::read::{Read, get, items, read, text};
 use super::types::fields;
 use crate::node::Entry;
 
 /// What a name may look like.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+pub(super) enum Form {
     /// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go`, `IsDNS1123Label`.
     Label,
     /// Source: `IsDNS1123Subdomain` there.
@@ -27,15 +27,23 @@ enum Form {
 ///
 /// Source: kubernetes `pkg/apis/core/validation/validation.go` (`validateContainerCommon`, `validateContainerPorts`,
 /// `ValidateEnv`, `ValidateTolerations`, `ValidateNodeSelectorRequirement`, `validatePodAffinityTerm`,
-/// `ValidatePodSpec`).
+/// `validatePersistentClaimVolumeSource`, `ValidatePodSpec`).
 const NAMES: &[(&str, &str, Form)] = &[
     ("Container", "name", Form::Label),
     ("ContainerPort", "name", Form::Port),
+    ("EnvFromSource", "prefix", Form::Variable),
     ("EnvVar", "name", Form::Variable),
     ("LabelSelectorRequirement", "key", Form::Qualified),
     ("NodeSelectorRequirement", "key", Form::Qualified),
+    (
+        "PersistentVolumeClaimVolumeSource",
+        "claimName",
+        Form::Subdomain,
+    ),
     ("PodAffinityTerm", "topologyKey", Form::Qualified),
+    ("PodReadinessGate", "conditionType", Form::Qualified),
     ("PodResourceClaim", "name", Form::Label),
+    ("PodSchedulingGate", "name", Form::Qualified),
     ("PodSpec", "hostname", Form::Label),
     ("PodSpec", "nodeName", Form::Subdomain),
     ("PodSpec", "priorityClassName", Form::Subdomain),
@@ -85,6 +93,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             }
         }
         "LabelSelectorRequirement" | "NodeSelectorRequirement" => values(here),
+        "PodAffinityTerm" => namespaces(here),
         _ => {}
     }
 }
@@ -187,7 +196,16 @@ fn values(here: &mut Here<'_, '_>) {
     }
 }
 
-fn one(here: &mut Here<'_, '_>, below: Vec<Step>, name: &str, form: Form) {
+fn namespaces(here: &mut Here<'_, '_>) {
+    for (index, name) in items(here.node, "namespaces") {
+        if let Read::Text(name) = read(name) {
+            let below = vec![Step::from("namespaces"), Step::Item(index)];
+            one(here, below, name, Form::Label);
+        }
+    }
+}
+
+pub(super) fn one(here: &mut Here<'_, '_>, below: Vec<Step>, name: &str, form: Form) {
     let Some(problem) = problem(name, form) else {
         return;
     };

@@ -6,6 +6,7 @@ use super::place::Step;
 use super::read::{Read, get, items, read, switch, text};
 use super::types::{Type, fields, is_custom};
 use crate::diag::words::all;
+use crate::node::Node;
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
     match here.name {
@@ -15,6 +16,8 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             deadline(here);
             names(here);
             users(here);
+            ephemeral(here);
+            whole(here);
         }
         "Volume" => volume(here),
         _ => {}
@@ -29,6 +32,52 @@ fn some(here: &mut Here<'_, '_>) {
             [Step::from("containers")],
             |path| format!("`{path}` is empty, and a pod has a container"),
             "write a container, with its `name` and `image`",
+        );
+    }
+}
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidatePodTemplateSpec` and `ValidatePodCreate`.
+fn ephemeral(here: &mut Here<'_, '_>) {
+    if items(here.node, "ephemeralContainers").next().is_some() {
+        here.refuse(
+            [Step::from("ephemeralContainers")],
+            |path| {
+                format!("`{path}` are for pods that run, and are added to them by `kubectl debug`")
+            },
+            "write them into `containers` or `initContainers`, or remove them",
+        );
+    }
+}
+
+/// What a pod asks for as a whole, and what is added to that.
+///
+/// Sources: kubernetes `pkg/apis/core/validation/validation.go`, `validatePodResources`;
+/// `plugin/pkg/admission/runtimeclass/admission.go`, `validateOverhead` (from memory).
+fn whole(here: &mut Here<'_, '_>) {
+    let own = here.node.get("resources");
+    for list in ["limits", "requests"] {
+        let entries = own
+            .and_then(|it| it.get(list))
+            .map_or(&[][..], Node::entries);
+        let is_other = |name: &str| {
+            !["cpu", "memory"].contains(&name)
+                && !name.starts_with("hugepages-")
+                && !name.contains("{{")
+        };
+        for entry in entries.iter().filter(|entry| is_other(&entry.key)) {
+            here.refuse(
+                ["resources", list, &entry.key].map(Step::from),
+                |path| format!("`{path}`: only a container can ask for it"),
+                "write it into the container's `resources`",
+            );
+        }
+    }
+    let has_class = get(here.node, "runtimeClassName").is_some();
+    if get(here.node, "overhead").is_some() && !has_class && here.is_whole {
+        here.refuse(
+            [Step::from("overhead")],
+            |path| format!("`{path}` is what a RuntimeClass says, and the pod has none"),
+            "remove it",
         );
     }
 }

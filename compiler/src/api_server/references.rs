@@ -24,6 +24,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     }
     once(here, "volumes", "name");
     once(here, "resourceClaims", "name");
+    once(here, "schedulingGates", "name");
     containers(here);
     host_ports(here);
     if here.is_whole {
@@ -93,6 +94,7 @@ fn mounts(here: &mut Here<'_, '_>) {
     if open.any(|(_, volume)| get(volume, "name").is_some() && text(volume, "name").is_none()) {
         return;
     }
+    devices(here);
     for (list, at, container) in each(here.node) {
         for mounted in ["volumeMounts", "volumeDevices"] {
             for (index, mount) in items(container, mounted) {
@@ -117,6 +119,43 @@ fn mounts(here: &mut Here<'_, '_>) {
                     help,
                 );
             }
+        }
+    }
+}
+
+/// What is a device of a container is a claim, and no folder of it too.
+fn devices(here: &mut Here<'_, '_>) {
+    let claims = ["persistentVolumeClaim", "ephemeral"];
+    let others = items(here.node, "volumes")
+        .filter(|(_, it)| claims.iter().all(|key| get(it, key).is_none()));
+    let others: BTreeSet<_> = others
+        .filter_map(|(_, volume)| text(volume, "name"))
+        .collect();
+    for (list, at, container) in each(here.node) {
+        let mounted = items(container, "volumeMounts").filter_map(|(_, mount)| text(mount, "name"));
+        let mounted: BTreeSet<_> = mounted.collect();
+        for (index, device) in items(container, "volumeDevices") {
+            let Some(name) = text(device, "name") else {
+                continue;
+            };
+            let problem = if others.contains(name) {
+                "no claim of a volume"
+            } else if mounted.contains(name) {
+                "among `volumeMounts` too"
+            } else {
+                continue;
+            };
+            here.refuse(
+                [
+                    list.into(),
+                    at.into(),
+                    "volumeDevices".into(),
+                    index.into(),
+                    "name".into(),
+                ],
+                |path| format!("`{path}` is `{name}`, which is {problem}"),
+                "write the name of a `persistentVolumeClaim` that is a device alone",
+            );
         }
     }
 }

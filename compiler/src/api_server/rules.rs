@@ -1,8 +1,8 @@
 //! Everything that is asked of an object on the way.
 
 use super::{
-    Here, amounts, containers, counts, enums, names, pods, references, scheduling, services,
-    strategies,
+    Here, amounts, containers, counts, empty, enums, hosts, jobs, kernel, names, pods, references,
+    scheduling, services, sources, strategies, volumes,
 };
 
 /// Asks all rules.
@@ -16,5 +16,11 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     pods::look(here);
     scheduling::look(here);
     strategies::look(here);
+    jobs::look(here);
+    sources::look(here);
+    hosts::look(here);
+    empty::look(here);
+    volumes::look(here);
+    kernel::look(here);
     services::look(here);
 }

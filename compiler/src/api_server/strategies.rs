@@ -20,7 +20,6 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             progress(here);
         }
         "StatefulSetSpec" | "DaemonSetSpec" | "ReplicaSetSpec" => selects(here),
-        "JobSpec" => job(here),
         "CronJobSpec" => schedule(here),
         _ => {}
     }
@@ -104,29 +103,6 @@ fn progress(here: &mut Here<'_, '_>) {
     }
 }
 
-/// Source: kubernetes `pkg/apis/batch/validation/validation.go`, `validateJobSpec` and `ValidateJobTemplateSpec`, and
-/// `pkg/apis/batch/v1/defaults.go`, `SetDefaults_Job`.
-fn job(here: &mut Here<'_, '_>) {
-    let is_indexed = text(here.node, "completionMode") == Some("Indexed");
-    // Where nothing is said of both, both are 1; nobody says so of the jobs of a CronJob.
-    let is_one = get(here.node, "parallelism").is_none() && here.around("CronJobSpec").is_none();
-    let lacks = get(here.node, "completions").is_none() && !is_one;
-    if is_indexed && here.is_whole && lacks {
-        here.refuse(
-            [Step::from("completionMode")],
-            |path| format!("`{path}` is `Indexed`, and no `completions` are beside it"),
-            "write `completions`",
-        );
-    }
-    if here.around("CronJobSpec").is_some() && get(here.node, "selector").is_some() {
-        here.refuse(
-            [Step::from("selector")],
-            |path| format!("`{path}` is written by Kubernetes, for each job its own"),
-            "remove it",
-        );
-    }
-}
-
 /// Source: kubernetes `pkg/apis/batch/validation/validation.go`, `validateScheduleFormat` and `validateTimeZone`. What
 /// never comes is taken, and does nothing.
 fn schedule(here: &mut Here<'_, '_>) {
@@ -150,7 +126,7 @@ fn schedule(here: &mut Here<'_, '_>) {
 /// The API server refuses what makes pods that it does not select.
 ///
 /// Source: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateDeploymentSpec` and its like.
-fn selects(here: &mut Here<'_, '_>) {
+pub(super) fn selects(here: &mut Here<'_, '_>) {
     let Some(selector) = get(here.node, "selector") else {
         return;
     };
