@@ -178,6 +178,35 @@ fn patched_custom_resources_are_what_their_definitions_say() {
             "",
         ),
         (
+            "trainJob",
+            "{spec: {managedBy: nobody}}",
+            "`spec.managedBy` is `nobody`, and has to be `trainer.kubeflow.org/trainjob-controller` or \
+             `kueue.x-k8s.io/multikueue`",
+        ),
+        (
+            "jobSet",
+            "{spec: {coordinator: {replicatedJob: nodes}}}",
+            "`spec.coordinator.replicatedJob` is `nodes`, and the set has no job of this name",
+        ),
+        ("jobSet", "{spec: {coordinator: {replicatedJob: node}}}", ""),
+        (
+            "leaderWorkerSet",
+            "{spec: {leaderWorkerTemplate: {subGroupPolicy: {subGroupSize: 3}}}}",
+            "`spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize` is 3, of which neither 2 nor 1 is a multiple",
+        ),
+        (
+            "leaderWorkerSet",
+            "{spec: {leaderWorkerTemplate: {workerTemplate: {spec: {restartPolicy: Never}}}}}",
+            "`spec.leaderWorkerTemplate.workerTemplate.spec.restartPolicy` is `Never`, and has to be `Always` in a \
+             LeaderWorkerSet",
+        ),
+        (
+            "leaderWorkerSet",
+            "{spec: {leaderWorkerTemplate: {workerTemplate: {spec: {containers: [{name: main, livenessProbe: {tcpSocket: \
+             {port: web}}}]}}}}}",
+            "`containers[0].livenessProbe.tcpSocket.port` is `web`, and the container has no port of this name",
+        ),
+        (
             "pytorchJob",
             "{spec: {nprocPerNode: 2}}",
             "Kubernetes cannot read `spec.nprocPerNode`: it is a number, and must be text",
@@ -190,6 +219,33 @@ fn patched_custom_resources_are_what_their_definitions_say() {
         };
         assert_eq!(said, expected, "{task} {patch}");
     }
+}
+
+/// Of two things of one name in a patch the second would be laid over the first.
+#[test]
+fn patches_name_everything_once() {
+    let env = "{spec: {template: {spec: {containers: [{name: main, env: [{name: A, value: a}, {name: A, value: b}]}]}}}}";
+    let set = format!("{{spec: {{replicatedJobs: [{{name: node, template: {env}}}]}}}}");
+    let way = "patch.spec.replicatedJobs.template.spec.template.spec.containers.env";
+    assert_eq!(
+        found("jobSet", &set),
+        [format!("GPUC3012 `{way}` has `A` twice")]
+    );
+    let twice = "{spec: {replicatedJobs: [{name: node, replicas: 1}, {name: node, replicas: 2}]}}";
+    assert_eq!(
+        found("jobSet", twice),
+        ["GPUC3012 `patch.spec.replicatedJobs` has `node` twice"]
+    );
+    let mounts = "containers: [{name: main, volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /b}]}], \
+                  volumes: [{name: v}]";
+    let mounts = format!(
+        "{{spec: {{replicatedJobs: [{{name: node, template: {{spec: {{template: {{spec: {{{mounts}}}}}}}}}}}]}}}}"
+    );
+    assert!(
+        found("jobSet", &mounts).is_empty(),
+        "{:?}",
+        found("jobSet", &mounts)
+    );
 }
 
 /// Sets bring volumes by themselves, which a container may mount.

@@ -43,6 +43,7 @@ mod needs_shellcheck;
 mod needs_upstream;
 mod origins;
 mod patched_pods;
+mod patched_values;
 mod patches;
 mod placement;
 mod policies;

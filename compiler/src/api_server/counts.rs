@@ -80,6 +80,7 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
     ("ServicePort", "nodePort", 0, PORT),
     ("ServicePort", "port", 1, PORT),
     ("ServicePort", "targetPort", 1, PORT),
+    ("StatefulSetOrdinals", "start", 0, MOST),
     ("StatefulSetSpec", "minReadySeconds", 0, MOST),
     ("StatefulSetSpec", "replicas", 0, MOST),
     ("StatefulSetSpec", "revisionHistoryLimit", 0, MOST),

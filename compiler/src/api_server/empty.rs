@@ -10,7 +10,7 @@ use super::types::fields;
 /// Source: kubernetes `pkg/apis/core/validation/validation.go` (`field.Required` in `ValidateEnv`,
 /// `validateHostPathVolumeSource`, `validateNFSVolumeSource`, `ValidateVolumeMounts`, `ValidateVolumeDevices`,
 /// `validateKeyToPath`, `validateDownwardAPIVolumeFile`, `validateProjectionSources`, `validateCSIVolumeSource`,
-/// `validatePodAffinityTerm`, `ValidateTopologyKeyField`).
+/// `validatePodAffinityTerm`, `ValidateTopologyKeyField`), `ValidateRuntimeClassName`.
 const TEXTS: &[(&str, &str)] = &[
     ("CSIVolumeSource", "driver"),
     ("DownwardAPIVolumeFile", "path"),
@@ -21,6 +21,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("NFSVolumeSource", "path"),
     ("NFSVolumeSource", "server"),
     ("PodAffinityTerm", "topologyKey"),
+    ("PodSpec", "runtimeClassName"),
     ("ServiceAccountTokenProjection", "path"),
     ("TopologySpreadConstraint", "topologyKey"),
     ("VolumeDevice", "devicePath"),

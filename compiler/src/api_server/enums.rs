@@ -188,8 +188,9 @@ const UPDATES: &[&str] = &["RollingUpdate", "OnDelete"];
 
 /// Words that operators look for and their definitions do not say.
 ///
-/// Sources: kubeflow/training-operator `pkg/apis/kubeflow.org/v1/common_types.go`, `CleanPodPolicy` and `RestartPolicy`
-/// (from memory).
+/// Sources: kubeflow/training-operator `pkg/apis/kubeflow.org/v1/common_types.go`, `CleanPodPolicy`, `RestartPolicy`
+/// and the words of `managedBy` (from memory);
+/// kubeflow/trainer@658725bd `manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml`, the rule of `managedBy`.
 const OF_OPERATORS: &[(&str, &str, &[&str])] = &[
     (
         "kubeflow.org/v1/PyTorchJob.spec.pytorchReplicaSpecs",
@@ -200,6 +201,22 @@ const OF_OPERATORS: &[(&str, &str, &[&str])] = &[
         "kubeflow.org/v1/PyTorchJob.spec.runPolicy",
         "cleanPodPolicy",
         &["All", "Running", "None"],
+    ),
+    (
+        "kubeflow.org/v1/PyTorchJob.spec.runPolicy",
+        "managedBy",
+        &[
+            "kubeflow.org/training-operator",
+            "kueue.x-k8s.io/multikueue",
+        ],
+    ),
+    (
+        "trainer.kubeflow.org/v1alpha1/TrainJob.spec",
+        "managedBy",
+        &[
+            "trainer.kubeflow.org/trainjob-controller",
+            "kueue.x-k8s.io/multikueue",
+        ],
     ),
 ];
 

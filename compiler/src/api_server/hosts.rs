@@ -18,15 +18,8 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
                 address(here, vec![Step::from("ip")], ip);
             }
             for (index, name) in items(here.node, "hostnames") {
-                let Read::Text(name) = read(name) else {
-                    continue;
-                };
-                if !is_subdomain(name.strip_suffix('.').unwrap_or(name)) {
-                    here.refuse(
-                        [Step::from("hostnames"), Step::from(index)],
-                        |path| format!("`{path}` is `{name}`, which is no name of a host"),
-                        "write lower-case letters, digits, `-` and `.`",
-                    );
+                if let Read::Text(name) = read(name) {
+                    host(here, vec![Step::from("hostnames"), Step::from(index)], name);
                 }
             }
         }
@@ -41,6 +34,16 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
                     );
                 }
             }
+            for (index, search) in items(here.node, "searches") {
+                // Newer versions take `_` and `.` too.
+                if let Read::Text(search) = read(search)
+                    && search != "."
+                    && !is_host(&search.replace('_', "a"))
+                {
+                    let below = vec![Step::from("searches"), Step::from(index)];
+                    host(here, below, search);
+                }
+            }
             if items(here.node, "nameservers").count() > SERVERS {
                 here.refuse(
                     [Step::from("nameservers")],
@@ -50,6 +53,20 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             }
         }
         _ => {}
+    }
+}
+
+fn is_host(name: &str) -> bool {
+    is_subdomain(name.strip_suffix('.').unwrap_or(name))
+}
+
+fn host(here: &mut Here<'_, '_>, below: Vec<Step>, name: &str) {
+    if !is_host(name) {
+        here.refuse(
+            below,
+            |path| format!("`{path}` is `{name}`, which is no name of a host"),
+            "write lower-case letters, digits, `-` and `.`",
+        );
     }
 }
 

@@ -17,11 +17,13 @@ mod operators;
 mod place;
 mod pods;
 pub mod priority;
+mod probes;
 mod read;
 mod references;
 mod rules;
 mod scheduling;
 mod services;
+mod sets;
 mod sources;
 mod strategies;
 mod types;
@@ -31,6 +33,7 @@ use crate::node::{Node, Value};
 
 pub use enums::ENUMS;
 pub use place::{Step, place, words};
+pub use probes::lost_ports;
 pub use types::{GONE, definitions};
 
 /// Something that the API server refuses, where, and what to write.

@@ -88,6 +88,7 @@ const LASTING: &[&str] = &[
     "StatefulSetSpec",
     "DaemonSetSpec",
     "ReplicaSetSpec",
+    "leaderworkerset.x-k8s.io/v1/LeaderWorkerSet.spec",
 ];
 
 /// Other words are refused as such.
@@ -106,7 +107,13 @@ fn restarts(here: &mut Here<'_, '_>) {
         (None, false) => return,
     };
     let what = match lasting {
-        Some(name) => format!("a {}", name.trim_end_matches("Spec")),
+        Some(name) => {
+            let name = name.rsplit('/').next().unwrap_or(name);
+            format!(
+                "a {}",
+                name.trim_end_matches(".spec").trim_end_matches("Spec")
+            )
+        }
         None => "a Job".to_owned(),
     };
     match text(here.node, "restartPolicy") {

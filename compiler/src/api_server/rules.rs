@@ -2,7 +2,7 @@
 
 use super::{
     Here, amounts, containers, counts, empty, enums, hosts, jobs, kernel, names, pods, references,
-    scheduling, services, sources, strategies, volumes,
+    scheduling, services, sets, sources, strategies, volumes,
 };
 
 /// Asks all rules.
@@ -23,4 +23,5 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     volumes::look(here);
     kernel::look(here);
     services::look(here);
+    sets::look(here);
 }

@@ -90,10 +90,20 @@ fn rolling(here: &mut Here<'_, '_>, other: &str) {
     }
 }
 
-/// Source: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateDeploymentSpec`.
+/// Sources: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateDeploymentSpec`;
+/// `pkg/apis/apps/v1/defaults.go`, `SetDefaults_Deployment`.
 fn progress(here: &mut Here<'_, '_>) {
+    const DEADLINE: i128 = 600;
+    let own = get(here.node, "progressDeadlineSeconds");
     let deadline = whole(here.node, "progressDeadlineSeconds");
     let ready = whole(here.node, "minReadySeconds").unwrap_or(0);
+    if own.is_none() && ready >= DEADLINE && here.is_whole {
+        here.refuse(
+            [Step::from("minReadySeconds")],
+            |path| format!("`{path}` is {ready}, and a `progressDeadlineSeconds`, which is {DEADLINE}, has to be more"),
+            format!("write a `progressDeadlineSeconds` of more than {ready} beside it"),
+        );
+    }
     if let Some(deadline) = deadline.filter(|it| *it >= 0 && *it <= ready) {
         here.refuse(
             [Step::from("progressDeadlineSeconds")],

@@ -87,7 +87,7 @@ fn of(scene: &Scene<'_>, object: &Object) -> Vec<Refused> {
 
 /// Whether an object has what nobody writes who changes a part of one: an image of each container, or of those of a
 /// `TrainJob`, or the resources of a queue.
-fn is_whole(root: &Node) -> bool {
+pub(super) fn is_whole(root: &Node) -> bool {
     let (mut some, mut all) = (false, true);
     images(root, &mut some, &mut all);
     let spec = root.get("spec");

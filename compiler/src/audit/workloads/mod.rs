@@ -211,8 +211,9 @@ pub(super) static PATCH_REFUSED: Code = Code {
 
 The workload with its `podPatch` and `patch` laid over it, by the rules of `gpuc check`: requests and
 limits of GPUs that differ, resources that no pool offers, containers with more than the `limits` of its
-team, and the other errors that manifests may have; whether the `podSecurity` of its team refuses it; and
-with as many pods as the patch says, against what its team may have.
+team, and the other errors that manifests may have; whether the `podSecurity` of its team refuses it; a
+`priority` or `preemptionPolicy` that is not its PriorityClass's; and with as many pods as the patch
+says, against what its team may have.
 
 ### Why it matters
 
@@ -287,7 +288,8 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
                 continue;
             }
             let refused = refused::look(cluster, workload).into_iter();
-            for it in refused.chain(security::look(cluster, workload)) {
+            let refused = refused.chain(security::look(cluster, workload));
+            for it in refused.chain(priority::numbers(cluster, workload)) {
                 let draft = report.draft(&PATCH_REFUSED, it.span, it.message);
                 draft.help(it.help).emit();
             }

@@ -49,6 +49,7 @@ mod not_looked_into;
 mod nowhere_to_run;
 mod priority_unknown;
 mod privileged;
+mod probe_port_unknown;
 mod queue_missing;
 mod queue_unknown;
 mod quota_exceeded;
@@ -68,6 +69,7 @@ mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
 mod unreadable;
+mod variable_twice;
 mod visible_devices;
 
 use super::Rule;
@@ -126,6 +128,8 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
+    &probe_port_unknown::RULE,
+    &variable_twice::RULE,
 ];
 
 #[cfg(test)]
