@@ -90,130 +90,132 @@ fn definitions_are_those_of_the_charts() {
     assert_eq!(compared, 4);
 }
 
+/// A kind of workload, a patch of it, and what is said; nothing where it is empty.
+const PATCHED: &[(&str, &str, &str)] = &[
+    (
+        "trainJob",
+        "{spec: {foo: 5}}",
+        "Kubeflow Trainer 2.3.0 knows no `spec.foo`",
+    ),
+    (
+        "trainJob",
+        "{spec: {trainer: {numNode: 2}}}",
+        "Kubeflow Trainer 2.3.0 knows no `spec.trainer.numNode`",
+    ),
+    (
+        "trainJob",
+        "{spec: {trainer: {numNodes: many}}}",
+        "Kubernetes cannot read `spec.trainer.numNodes`: it is text, and must be a whole number",
+    ),
+    (
+        "trainJob",
+        "{spec: {runtimeRef: {name: null}}}",
+        "`patch.spec.runtimeRef.name` takes away what nothing can be without",
+    ),
+    (
+        "jobSet",
+        "{spec: {sucessPolicy: {operator: All}}}",
+        "JobSet 0.12.0 knows no `spec.sucessPolicy`",
+    ),
+    (
+        "jobSet",
+        "{spec: {ttlSecondsAfterFinished: -1}}",
+        "`spec.ttlSecondsAfterFinished` is -1, and has to be 0 or more",
+    ),
+    (
+        "jobSet",
+        "{spec: {failurePolicy: {rules: [{action: FailJob}]}}}",
+        "`spec.failurePolicy.rules[0].action` is `FailJob`, and has to be `FailJobSet`, `RestartJobSet`, \
+             `RestartJobSetAndIgnoreMaxRestarts`, `RestartJob` or `RestartJobAndIgnoreMaxRestarts`",
+    ),
+    (
+        "jobSet",
+        "{spec: {failurePolicy: {rules: [{name: a}]}}}",
+        "`spec.failurePolicy.rules[0]` has no `action`",
+    ),
+    (
+        "jobSet",
+        "{spec: {failurePolicy: {rules: [{action: FailJobSet}]}}}",
+        "",
+    ),
+    (
+        "jobSet",
+        "{spec: {replicatedJobs: [{name: node, template: {spec: {backoffLimits: 1}}}]}}",
+        "Kubernetes knows no `spec.replicatedJobs[0].template.spec.backoffLimits`",
+    ),
+    (
+        "leaderWorkerSet",
+        "{spec: {startupPolicy: LeaderFirst}}",
+        "`spec.startupPolicy` is `LeaderFirst`, and has to be `LeaderCreated` or `LeaderReady`",
+    ),
+    (
+        "leaderWorkerSet",
+        "{spec: {startupPolicy: LeaderReady}}",
+        "",
+    ),
+    ("leaderWorkerSet", "{spec: {networkConfig: {}}}", ""),
+    (
+        "leaderWorkerSet",
+        "{spec: {replicas: 'two'}}",
+        "Kubernetes cannot read `spec.replicas`: it is text, and must be a whole number",
+    ),
+    (
+        "pytorchJob",
+        "{spec: {runPolicy: {cleanPodPolicy: Run}}}",
+        "`spec.runPolicy.cleanPodPolicy` is `Run`, and has to be `All`, `Running` or `None`",
+    ),
+    (
+        "pytorchJob",
+        "{spec: {pytorchReplicaSpecs: {Worker: {restartPolicy: Sometimes}}}}",
+        "`spec.pytorchReplicaSpecs.Worker.restartPolicy` is `Sometimes`, and has to be `Always`, `OnFailure`, \
+             `Never` or `ExitCode`",
+    ),
+    (
+        "pytorchJob",
+        "{spec: {pytorchReplicaSpecs: {Worker: {restartPolicy: ExitCode}}}}",
+        "",
+    ),
+    (
+        "trainJob",
+        "{spec: {managedBy: nobody}}",
+        "`spec.managedBy` is `nobody`, and has to be `trainer.kubeflow.org/trainjob-controller` or \
+             `kueue.x-k8s.io/multikueue`",
+    ),
+    (
+        "jobSet",
+        "{spec: {coordinator: {replicatedJob: nodes}}}",
+        "`spec.coordinator.replicatedJob` is `nodes`, and the set has no job of this name",
+    ),
+    ("jobSet", "{spec: {coordinator: {replicatedJob: node}}}", ""),
+    (
+        "leaderWorkerSet",
+        "{spec: {leaderWorkerTemplate: {subGroupPolicy: {subGroupSize: 3}}}}",
+        "`spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize` is 3, of which neither 2 nor 1 is a multiple",
+    ),
+    (
+        "leaderWorkerSet",
+        "{spec: {leaderWorkerTemplate: {workerTemplate: {spec: {restartPolicy: Never}}}}}",
+        "`spec.leaderWorkerTemplate.workerTemplate.spec.restartPolicy` is `Never`, and has to be `Always` in a \
+             LeaderWorkerSet",
+    ),
+    (
+        "leaderWorkerSet",
+        "{spec: {leaderWorkerTemplate: {workerTemplate: {spec: {containers: [{name: main, livenessProbe: {tcpSocket: \
+             {port: web}}}]}}}}}",
+        "`containers[0].livenessProbe.tcpSocket.port` is `web`, and the container has no port of this name",
+    ),
+    (
+        "pytorchJob",
+        "{spec: {nprocPerNode: 2}}",
+        "Kubernetes cannot read `spec.nprocPerNode`: it is a number, and must be text",
+    ),
+];
+
 #[test]
 fn patched_custom_resources_are_what_their_definitions_say() {
-    let sets = "is `FailJob`, and has to be `FailJobSet`, `RestartJobSet`, `RestartJobSetAndIgnoreMaxRestarts`, \
-                `RestartJob` or `RestartJobAndIgnoreMaxRestarts`";
-    for (task, patch, message) in [
-        (
-            "trainJob",
-            "{spec: {foo: 5}}",
-            "Kubeflow Trainer 2.3.0 knows no `spec.foo`",
-        ),
-        (
-            "trainJob",
-            "{spec: {trainer: {numNode: 2}}}",
-            "Kubeflow Trainer 2.3.0 knows no `spec.trainer.numNode`",
-        ),
-        (
-            "trainJob",
-            "{spec: {trainer: {numNodes: many}}}",
-            "Kubernetes cannot read `spec.trainer.numNodes`: it is text, and must be a whole number",
-        ),
-        (
-            "trainJob",
-            "{spec: {runtimeRef: {name: null}}}",
-            "`patch.spec.runtimeRef.name` takes away what nothing can be without",
-        ),
-        (
-            "jobSet",
-            "{spec: {sucessPolicy: {operator: All}}}",
-            "JobSet 0.12.0 knows no `spec.sucessPolicy`",
-        ),
-        (
-            "jobSet",
-            "{spec: {ttlSecondsAfterFinished: -1}}",
-            "`spec.ttlSecondsAfterFinished` is -1, and has to be 0 or more",
-        ),
-        (
-            "jobSet",
-            "{spec: {failurePolicy: {rules: [{action: FailJob}]}}}",
-            &format!("`spec.failurePolicy.rules[0].action` {sets}"),
-        ),
-        (
-            "jobSet",
-            "{spec: {failurePolicy: {rules: [{name: a}]}}}",
-            "`spec.failurePolicy.rules[0]` has no `action`",
-        ),
-        (
-            "jobSet",
-            "{spec: {failurePolicy: {rules: [{action: FailJobSet}]}}}",
-            "",
-        ),
-        (
-            "jobSet",
-            "{spec: {replicatedJobs: [{name: node, template: {spec: {backoffLimits: 1}}}]}}",
-            "Kubernetes knows no `spec.replicatedJobs[0].template.spec.backoffLimits`",
-        ),
-        (
-            "leaderWorkerSet",
-            "{spec: {startupPolicy: LeaderFirst}}",
-            "`spec.startupPolicy` is `LeaderFirst`, and has to be `LeaderCreated` or `LeaderReady`",
-        ),
-        (
-            "leaderWorkerSet",
-            "{spec: {startupPolicy: LeaderReady}}",
-            "",
-        ),
-        ("leaderWorkerSet", "{spec: {networkConfig: {}}}", ""),
-        (
-            "leaderWorkerSet",
-            "{spec: {replicas: 'two'}}",
-            "Kubernetes cannot read `spec.replicas`: it is text, and must be a whole number",
-        ),
-        (
-            "pytorchJob",
-            "{spec: {runPolicy: {cleanPodPolicy: Run}}}",
-            "`spec.runPolicy.cleanPodPolicy` is `Run`, and has to be `All`, `Running` or `None`",
-        ),
-        (
-            "pytorchJob",
-            "{spec: {pytorchReplicaSpecs: {Worker: {restartPolicy: Sometimes}}}}",
-            "`spec.pytorchReplicaSpecs.Worker.restartPolicy` is `Sometimes`, and has to be `Always`, `OnFailure`, \
-             `Never` or `ExitCode`",
-        ),
-        (
-            "pytorchJob",
-            "{spec: {pytorchReplicaSpecs: {Worker: {restartPolicy: ExitCode}}}}",
-            "",
-        ),
-        (
-            "trainJob",
-            "{spec: {managedBy: nobody}}",
-            "`spec.managedBy` is `nobody`, and has to be `trainer.kubeflow.org/trainjob-controller` or \
-             `kueue.x-k8s.io/multikueue`",
-        ),
-        (
-            "jobSet",
-            "{spec: {coordinator: {replicatedJob: nodes}}}",
-            "`spec.coordinator.replicatedJob` is `nodes`, and the set has no job of this name",
-        ),
-        ("jobSet", "{spec: {coordinator: {replicatedJob: node}}}", ""),
-        (
-            "leaderWorkerSet",
-            "{spec: {leaderWorkerTemplate: {subGroupPolicy: {subGroupSize: 3}}}}",
-            "`spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize` is 3, of which neither 2 nor 1 is a multiple",
-        ),
-        (
-            "leaderWorkerSet",
-            "{spec: {leaderWorkerTemplate: {workerTemplate: {spec: {restartPolicy: Never}}}}}",
-            "`spec.leaderWorkerTemplate.workerTemplate.spec.restartPolicy` is `Never`, and has to be `Always` in a \
-             LeaderWorkerSet",
-        ),
-        (
-            "leaderWorkerSet",
-            "{spec: {leaderWorkerTemplate: {workerTemplate: {spec: {containers: [{name: main, livenessProbe: {tcpSocket: \
-             {port: web}}}]}}}}}",
-            "`containers[0].livenessProbe.tcpSocket.port` is `web`, and the container has no port of this name",
-        ),
-        (
-            "pytorchJob",
-            "{spec: {nprocPerNode: 2}}",
-            "Kubernetes cannot read `spec.nprocPerNode`: it is a number, and must be text",
-        ),
-    ] {
+    for (task, patch, message) in PATCHED {
         let said = found(task, patch);
-        let expected = match message {
+        let expected = match *message {
             "" => Vec::new(),
             message => vec![format!("GPUC3012 {message}")],
         };

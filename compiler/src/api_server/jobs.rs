@@ -20,7 +20,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             managed(here);
         }
         "PodFailurePolicyRule" => {
-            one_of(here, here.node, &["onExitCodes", "onPodConditions"], true)
+            one_of(here, here.node, &["onExitCodes", "onPodConditions"], true);
         }
         "PodFailurePolicyOnExitCodesRequirement" => codes(here),
         _ => {}

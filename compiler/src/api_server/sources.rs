@@ -174,7 +174,11 @@ fn resource(here: &mut Here<'_, '_>) {
             "write the container whose resource it is",
         );
     }
-    let known = if name.ends_with(".cpu") { CORES } else { BYTES };
+    let known = if name.split_once('.').is_some_and(|it| it.1 == "cpu") {
+        CORES
+    } else {
+        BYTES
+    };
     let divisor = match get(here.node, "divisor").map(read) {
         Some(Read::Text(divisor)) => divisor.to_owned(),
         Some(Read::Whole(divisor)) => divisor.to_string(),

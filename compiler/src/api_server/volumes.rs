@@ -110,7 +110,7 @@ fn read_only(here: &mut Here<'_, '_>) {
     }
 }
 
-/// The API server refuses such a claim. It takes a StatefulSet that has one as a template, and that makes no pod.
+/// The API server refuses such a claim. It takes a `StatefulSet` that has one as a template, and that makes no pod.
 ///
 /// Source: `ValidatePersistentVolumeClaimSpec` there.
 fn claim(here: &mut Here<'_, '_>) {
