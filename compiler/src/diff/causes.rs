@@ -87,10 +87,7 @@ fn ids(deltas: &[Delta]) -> Ids {
 }
 
 fn try_out<'e>(sides: &Sides<'_>, edits: impl Iterator<Item = &'e Edit>) -> Compilation {
-    let mut loaded = sides.before.loaded.clone();
-    loaded.root = with(&loaded.root, edits);
-    loaded.file.clone_from(&sides.after.loaded.file);
-    compile(loaded, sides.options)
+    compile(with(&sides.before.loaded, edits), sides.options)
 }
 
 /// Edits by where they stand and by what they name.
@@ -103,7 +100,8 @@ struct Places<'e> {
 
 impl<'e> Places<'e> {
     fn of(edits: &'e [Edit]) -> Self {
-        let numbered = edits.iter().enumerate();
+        // The name of a file stands nowhere in it.
+        let numbered = edits.iter().enumerate().filter(|(_, it)| !it.is_of_file());
         let mut by_span: Vec<_> = numbered.map(|(number, edit)| (edit.span, number)).collect();
         by_span.sort_by_key(|(span, _)| (span.source, span.start));
         let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();

@@ -73,7 +73,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
     let found = deltas::deltas(&before, &after);
     let (edits, causes) = match (pair.before, pair.after) {
         (Some(old), Some(new)) => {
-            let edits = edits::edits(&old.loaded.root, &new.loaded.root);
+            let edits = edits::edits(&old.loaded, &new.loaded);
             let sides = Sides {
                 before: old,
                 after: new,
@@ -85,7 +85,10 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         _ => (Vec::new(), vec![Vec::new(); found.len()]),
     };
     let shown = lines::places(&edits, sources);
-    let changes = lines::lines(&setting, &found, &causes, &shown, 1);
+    let mut changes = lines::lines(&setting, &found, &causes, &shown, 1);
+    if let Some(name) = edits.iter().position(edits::Edit::is_of_file) {
+        lines::headers(&mut changes, &shown[name]);
+    }
     let upgraded = match (pair.committed, pair.before) {
         (Some(committed), Some(before)) => upgrade::upgrade(committed, before, changes.len() + 1),
         _ => upgrade::Upgrade::default(),
