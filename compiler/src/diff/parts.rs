@@ -83,6 +83,8 @@ pub(super) struct Parts {
     pub context: Option<String>,
     /// What brings the tree: `Flux`; empty for a script.
     pub tool: &'static str,
+    /// What the tool's first object is called: under another name it is told of another tree.
+    pub told: Option<String>,
     /// How many cards of each model there are, at the fewest and at the most nodes.
     pub gpus: BTreeMap<String, (u64, u64)>,
 }
@@ -148,9 +150,15 @@ impl Parts {
                 Delivery::Script => "",
                 Delivery::Gitops { tool, .. } => tool,
             },
+            told: match &plan.delivery {
+                Delivery::Script => None,
+                Delivery::Gitops { objects, .. } => {
+                    objects.first().map(|first| first.identity.name.clone())
+                }
+            },
             ..Self::default()
         };
-        parts.place(plan);
+        parts.place(cluster, plan);
         parts.pools(cluster, plan);
         parts.resources(cluster, plan);
         parts.releases(plan);
@@ -158,6 +166,11 @@ impl Parts {
         parts.syncs(plan);
         parts.files(lock);
         Some(parts)
+    }
+
+    /// Whether the same tool brings both, as one tree.
+    pub(super) fn is_brought_as(&self, other: &Self) -> bool {
+        self.tool == other.tool && self.told == other.told
     }
 
     /// Every file by its digest, and what is pinned.
@@ -186,7 +199,7 @@ impl Parts {
     }
 
     /// What must hold before a script does anything, and where the cluster is.
-    fn place(&mut self, plan: &Plan) {
+    fn place(&mut self, cluster: &Cluster, plan: &Plan) {
         let checks = plan.provisioning.identity.iter();
         let conditions = checks.clone().filter(|check| !check.is_place);
         self.conditions = conditions.map(|check| check.what.to_owned()).collect();
@@ -200,7 +213,9 @@ impl Parts {
             value,
             inputs: Vec::new(),
         };
-        let all = checks.chain([place]).chain(credentials);
+        let called = cluster.cloud.called(cluster);
+        let called = called.map(|name| (CALLED.to_owned(), json!(name)));
+        let all = checks.chain([place]).chain(credentials).chain(called);
         let part = self.all.entry(Key::Place).or_default();
         part.leaves = all.map(|(path, value)| (path, leaf(value))).collect();
     }
@@ -396,6 +411,9 @@ fn home(cluster: &Cluster, resource: &Resource) -> (Key, String) {
         ),
     }
 }
+
+/// What the cloud calls the cluster.
+const CALLED: &str = "name in the cloud";
 
 /// What stands in a file, whatever it means.
 pub(super) const TEXT: &str = "text";

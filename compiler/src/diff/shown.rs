@@ -26,6 +26,9 @@ pub struct Diffs {
 pub struct Diff {
     /// The cluster.
     pub cluster: String,
+    /// What it was called before, where that is another name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formerly: Option<String>,
     /// Whether it is new, gone, or there on both sides.
     pub fate: ClusterFate,
     /// The worst that happens to it; nothing where nothing differs.

@@ -5,6 +5,7 @@ mod command;
 mod order;
 mod plan;
 mod properties;
+mod renamed;
 mod table;
 mod upgrades;
 

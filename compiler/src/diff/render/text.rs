@@ -42,7 +42,10 @@ fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
     let fate = match diff.fate {
         ClusterFate::Added => "a new cluster".to_owned(),
         ClusterFate::Removed => format!("gone since {}", visible(base)),
-        ClusterFate::Kept => format!("since {}", visible(base)),
+        ClusterFate::Kept => match &diff.formerly {
+            Some(name) => format!("{} in {}", visible(name), visible(base)),
+            None => format!("since {}", visible(base)),
+        },
     };
     let worst = diff.worst.map_or("nothing differs", Impact::means);
     put(

@@ -1,6 +1,7 @@
 //! What to do in which order, where one run of the scripts and one sync are not enough.
 
 mod brought;
+mod elsewhere;
 mod gitops;
 mod left;
 mod versions;
@@ -108,6 +109,7 @@ impl Rollout<'_> {
             && hosts.is_empty()
             && left.is_empty())
             || late
+            || self.renamed().is_some()
             || begins.is_some()
             || driver.is_some()
             || fixed.is_some()
