@@ -1,6 +1,7 @@
 //! `gpuc diff`: what a change is said to do, that nothing is left out, and that it is the right edit that is blamed.
 
 mod base;
+mod built;
 mod command;
 mod order;
 mod plan;
