@@ -135,6 +135,14 @@ impl Key {
 impl Parts {
     /// The parts of what was compiled; `None` where it has errors.
     pub(super) fn of(compilation: &Compilation) -> Option<Self> {
+        Self::of_those(compilation, &|_| true)
+    }
+
+    /// The same parts, but of Kubernetes objects only those that are wanted.
+    pub(super) fn of_those(
+        compilation: &Compilation,
+        wanted: &dyn Fn(&Key) -> bool,
+    ) -> Option<Self> {
         let plan = compilation.plan.as_ref()?;
         let cluster = compilation.cluster.as_ref()?;
         let (_, lock) = compilation.output.as_ref()?;
@@ -162,7 +170,7 @@ impl Parts {
         parts.pools(cluster, plan);
         parts.resources(cluster, plan);
         parts.releases(plan);
-        parts.objects(plan);
+        parts.objects(plan, wanted);
         parts.syncs(plan);
         parts.files(lock);
         Some(parts)
@@ -299,9 +307,13 @@ impl Parts {
         }
     }
 
-    fn objects(&mut self, plan: &Plan) {
+    fn objects(&mut self, plan: &Plan, wanted: &dyn Fn(&Key) -> bool) {
         for (path, object) in emit::objects(plan) {
-            let part = self.all.entry(Key::object(&object.identity)).or_default();
+            let key = Key::object(&object.identity);
+            if !wanted(&key) {
+                continue;
+            }
+            let part = self.all.entry(key).or_default();
             part.leaves = leaves(&object.node);
             part.component.clone_from(&object.component);
             part.files.insert(path);

@@ -3,6 +3,7 @@
 mod base;
 mod built;
 mod command;
+mod many;
 mod order;
 mod plan;
 mod properties;
