@@ -7,6 +7,7 @@ use gpuc::compile::{Compilation, Options};
 use gpuc::diag::{Diagnostic, Levels, Severity};
 use gpuc::diff::render::{Format, render};
 use gpuc::diff::{BUILD, Committed, Diff, Diffs, Impact, Pair, Unbuilt, VERSION, diff};
+use gpuc::lock::LOCK_FILE;
 use gpuc::shell::quote;
 use gpuc::source::Sources;
 use rayon::prelude::*;
@@ -168,21 +169,30 @@ impl Compared<'_> {
             return Vec::new();
         };
         // A tree that nobody built here, or that cannot be read, is for `gpuc build` to speak of.
-        if !matches!(write::read_lock(&folder), Ok(Some(_))) {
+        let Ok(Some(built)) = write::read_lock(&folder) else {
             return Vec::new();
-        }
-        let Ok(changes) = write::check(&folder, tree, lock) else {
+        };
+        // Where the input is, whoever builds says.
+        let mut lock = lock.clone();
+        lock.from = built.from;
+        let Ok(changes) = write::check(&folder, tree, &lock) else {
             return Vec::new();
         };
         let by_hand = changes.edited_by_hand.iter().chain(&changes.foreign);
         let stale = changes.added.iter().chain(&changes.changed);
         let stale = stale.chain(&changes.removed);
-        let file = |path: &String, by_hand: bool| Unbuilt {
+        let file = |path: &str, by_hand: bool, only: Option<&str>| Unbuilt {
             path: folder.join(path).display().to_string(),
             by_hand,
+            only: only.map(str::to_owned),
         };
-        let by_hand = by_hand.map(|path| file(path, true));
-        by_hand.chain(stale.map(|path| file(path, false))).collect()
+        let mode = |path: &str| changes.is_only_mode(path).then_some(write::ONLY_MODE);
+        let by_hand = by_hand.map(|path| file(path, true, None));
+        let stale = stale.map(|path| file(path, false, mode(path)));
+        // With other files it follows from them.
+        let lock = changes.lock.filter(|_| changes.has_no_files());
+        let lock = lock.map(|why| file(LOCK_FILE, false, Some(why)));
+        by_hand.chain(stale).chain(lock).collect()
     }
 
     fn one(

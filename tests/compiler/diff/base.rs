@@ -135,6 +135,46 @@ fn a_tree_that_is_not_what_its_input_builds_is_told() {
 }
 
 #[test]
+fn a_tree_that_differs_in_nothing_that_runs_says_so() {
+    let folder = committed();
+    let folder = folder.path();
+    let tree = folder.join("clusters/eks-teams");
+    let lock = tree.join("gpuc.lock.json");
+    let built = fs::read_to_string(&lock).unwrap();
+    let version = format!("\"gpuc\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(built.contains(&version));
+    fs::write(&lock, built.replace(&version, "\"gpuc\": \"0.0.1\"")).unwrap();
+    let touches = "; nothing that runs is touched; run `gpuc build`";
+    for format in ["text", "markdown", "github"] {
+        let found = said(&gpuc(folder, &["diff", "--format", format]));
+        let words = format!("gpuc.lock.json (another version of gpuc wrote it){touches}");
+        assert!(found.contains(&words), "{format}: {found}");
+    }
+    fs::write(&lock, &built).unwrap();
+    git(folder, &["config", "core.fileMode", "true"]);
+    for script in ["apply.sh", "verify.sh"] {
+        let script = tree.join("cloud").join(script);
+        let text = fs::read(&script).unwrap();
+        // A file that is made anew cannot be run.
+        fs::remove_file(&script).unwrap();
+        fs::write(&script, text).unwrap();
+    }
+    let found = said(&gpuc(folder, &["diff"]));
+    let words = format!("apply.sh and 1 file more (only whether it can be run){touches}");
+    assert!(found.contains(&words), "{found}");
+    git(folder, &["checkout", "-q", "."]);
+    // What git has of the lock is another text of the same.
+    fs::write(&lock, built.replacen('{', "{ ", 1)).unwrap();
+    commit(folder);
+    for format in ["text", "markdown"] {
+        let found = said(&gpuc(folder, &["diff", "--format", format]));
+        let words = "of the tree only gpuc.lock.json differs: nothing that runs is touched";
+        assert!(found.contains(words), "{format}: {found}");
+        assert!(!found.contains("nothing differs"), "{format}: {found}");
+    }
+}
+
+#[test]
 fn what_was_merged_and_never_built_is_told_field_by_field() {
     let folder = committed();
     let folder = folder.path();

@@ -86,8 +86,13 @@ fn head(diff: &Diff) -> String {
             formerly.map_or_else(String::new, |name| format!(" (was {})", cell(name)))
         }
     };
-    let worst = diff.worst.map_or("nothing differs", Impact::means);
+    let worst = diff
+        .worst
+        .map_or_else(|| diff.means_nothing(), Impact::means);
     let mut text = format!("\n#### {}{fate}: {worst}\n", cell(&diff.cluster));
+    if let Some(words) = diff.quiet_words() {
+        text.push_str(&format!("\n{}\n", cell(&words)));
+    }
     if let Some(words) = diff.unbuilt_words() {
         text.push_str(&format!("\n**{words}**\n\n"));
         let named: Vec<_> = diff.unbuilt_files(false).collect();
