@@ -59,7 +59,13 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         Some(side) => Parts::of(side),
         None => Some(nothing.clone()),
     };
-    let (before, after) = (parts(pair.before)?, parts(pair.after)?);
+    let before = parts(pair.before)?;
+    let is_same = |(old, new): (&Compilation, &Compilation)| std::ptr::eq(old, new);
+    let after = if pair.before.zip(pair.after).is_some_and(is_same) {
+        before.clone()
+    } else {
+        parts(pair.after)?
+    };
     let setting = Setting {
         before: &before,
         after: &after,
