@@ -37,6 +37,11 @@ impl Span {
         self.source != u32::MAX
     }
 
+    /// Whether another place lies in this one, or is this one.
+    pub fn contains(self, other: Self) -> bool {
+        self.source == other.source && self.start <= other.start && other.end <= self.end
+    }
+
     /// The empty place at this one's start.
     #[must_use]
     pub fn head(self) -> Self {

@@ -21,7 +21,11 @@ const WRONG: &[&str] = &[
     "[]",
     "{a: b}",
     "-7",
+    MISSPELT,
 ];
+
+/// The value as it is, and a letter more.
+const MISSPELT: &str = "…x";
 
 /// Files that compile: examples that stand alone, the clusters with every setting, and what pages show as right.
 fn texts() -> Vec<String> {
@@ -50,17 +54,18 @@ fn leaves(node: &Node, found: &mut Vec<Span>) {
     }
 }
 
-fn is_inside(span: Span, changed: Span) -> bool {
-    span.source == changed.source && changed.start <= span.start && span.end <= changed.end
-}
-
 /// The findings that neither stand at a place nor point there, where something is wrong with that place.
 fn elsewhere(outcome: &Outcome, changed: Span, before: &BTreeSet<String>) -> Option<Vec<String>> {
     let findings = outcome.findings.iter();
-    let at = |found: &Diagnostic| is_inside(found.primary.span, changed);
-    let points = |found: &Diagnostic| found.labels.iter().any(|it| is_inside(it.span, changed));
+    let at = |found: &Diagnostic| changed.contains(found.primary.span);
+    let points = |found: &Diagnostic| found.labels.iter().any(|it| changed.contains(it.span));
     // What decoding could not read. A value that can be read, but is wrong, may well be missing elsewhere: a name.
-    let is_wrong = |found: &Diagnostic| found.code.id.starts_with("GPUC01") && at(found);
+    let is_wrong = |found: &Diagnostic| {
+        let unknown = ["GPUC01", "GPUC10"]
+            .iter()
+            .any(|it| found.code.id.starts_with(it));
+        unknown && at(found)
+    };
     if !outcome.findings.iter().any(is_wrong) {
         return None;
     }
@@ -93,8 +98,11 @@ impl File {
     /// What is found elsewhere once something else stands in the place of a leaf.
     fn elsewhere(&self, leaf: usize, wrong: &str) -> Option<Vec<String>> {
         let span = self.leaves[leaf];
+        let place = span.start as usize..span.end as usize;
+        let misspelt = format!("{}x", &self.text[place.clone()]);
+        let wrong = if wrong == MISSPELT { &misspelt } else { wrong };
         let mut changed = self.text.clone();
-        changed.replace_range(span.start as usize..span.end as usize, wrong);
+        changed.replace_range(place, wrong);
         let end = span.start + u32::try_from(wrong.len()).unwrap();
         elsewhere(&compile_text(&changed), Span { end, ..span }, &self.said)
     }

@@ -6,6 +6,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::golden::{compile_example, examples};
+use crate::needs_shell::clusters;
 use crate::support::{Outcome, compile_text};
 
 #[test]
@@ -26,28 +27,8 @@ fn scripts_are_clean() {
     for (name, paths) in examples() {
         write(&name, &compile_example(&paths));
     }
-    for (name, config) in [
-        ("aws", include_str!("needs_shell/aws.yaml")),
-        (
-            "aws-existing",
-            include_str!("needs_shell/aws-existing.yaml"),
-        ),
-        ("aws-network", include_str!("needs_shell/aws-network.yaml")),
-        ("azure", include_str!("needs_shell/azure.yaml")),
-        (
-            "azure-existing",
-            include_str!("needs_shell/azure-existing.yaml"),
-        ),
-        ("gcp", include_str!("needs_shell/gcp.yaml")),
-        (
-            "gcp-existing",
-            include_str!("needs_shell/gcp-existing.yaml"),
-        ),
-        ("on-prem", include_str!("needs_shell/on-prem.yaml")),
-    ] {
-        let outcome = compile_text(config);
-        assert!(outcome.findings.is_empty(), "{}", outcome.text());
-        write(name, &outcome);
+    for (name, text) in clusters() {
+        write(&name, &compile_text(&text));
     }
     assert!(scripts.len() > 50, "{} scripts", scripts.len());
     let run = Command::new("shellcheck")

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::{Cluster, Known, Pool};
+use crate::model::{Cluster, Pool};
 
 /// `gpusPerContainer` does not reach what pods claim.
 pub(super) static RULE: Rule = Rule {
@@ -70,7 +70,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(most) = team.gpus_per_container() else {
             continue;
         };
-        if team.grants.iter().any(Known::is_hole) {
+        if team.has_unknown_grants() {
             continue;
         }
         let promised = |pool: &Pool| team.grants().any(|grant| grant.pool == pool.index);

@@ -152,7 +152,8 @@ fn of_pool(
         return;
     };
     let mut grants = cluster.teams.iter().flat_map(Team::grants);
-    if !grants.any(|grant| grant.pool == pool.index) {
+    let is_granted = grants.any(|grant| grant.pool == pool.index);
+    if !is_granted && !cluster.teams.iter().any(Team::has_unknown_grants) {
         let message = format!("no team has a quota of pool `{name}`");
         let draft = report.draft(&RULE.code, name.span, message);
         draft

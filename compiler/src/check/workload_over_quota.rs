@@ -84,7 +84,7 @@ fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, rep
     let Some(ask) = GpuAsk::of(task) else {
         return;
     };
-    if team.grants().next().is_none() {
+    if team.grants().next().is_none() || team.has_unknown_grants() {
         return;
     }
     let is_test = matches!(task, Task::CudaTest(_));

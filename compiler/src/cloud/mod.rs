@@ -300,6 +300,8 @@ pub enum MachineName {
     Cpu(CpuMachine),
     /// A machine with accelerators that are not NVIDIA's: whose.
     OtherAccelerator(&'static str),
+    /// It looks like a machine type with GPUs, and no table has it.
+    Gpus,
     /// It looks like a machine type; nothing more is known.
     Plausible,
     /// No machine type of this cloud is called so.

@@ -104,6 +104,11 @@ impl Team {
         self.grants.iter().filter_map(Known::get)
     }
 
+    /// Whether some of what it may use of the pools could not be understood: it may well be what seems to be missing.
+    pub fn has_unknown_grants(&self) -> bool {
+        self.grants.iter().any(Known::is_hole)
+    }
+
     /// What was written of how much one of its namespaces may use by itself: its own quota, or the team's where it is
     /// the only one.
     pub fn quota_of(&self, namespace: usize) -> Option<&Quota> {

@@ -62,6 +62,19 @@ fn named(
                 .help("gpuc compiles for NVIDIA GPUs; `gpuc catalog machines` lists what has them")
                 .emit())
         }
+        MachineName::Gpus => {
+            let message = format!("`{name}` is of a family with GPUs, and in no table of gpuc's");
+            let near = words::nearest(name, cloud.machines().iter().map(|machine| machine.name));
+            let draft = report.draft(&codes::GPU_MACHINE_UNKNOWN, name.span, message);
+            let list = format!("`gpuc catalog machines {}` lists them", facts.key);
+            Err(match near {
+                Some(near) => draft
+                    .help(format!("did you mean `{near}`? {list}"))
+                    .replace(name.span, near),
+                None => draft.help(format!("{list}; a newer machine needs a newer gpuc")),
+            }
+            .emit())
+        }
         MachineName::Plausible => {
             let message = format!("`{name}` is in no table of gpuc's");
             let near = words::nearest(name, cloud.machines().iter().map(|machine| machine.name));

@@ -163,7 +163,11 @@ impl Cloud for Eks {
         if let Some(whose) = names::other_accelerator(name) {
             return MachineName::OtherAccelerator(whose);
         }
-        cpu::cpu_machine(name).map_or(MachineName::Plausible, MachineName::Cpu)
+        match cpu::cpu_machine(name) {
+            Some(cpu) => MachineName::Cpu(cpu),
+            None if names::has_gpus(name) => MachineName::Gpus,
+            None => MachineName::Plausible,
+        }
     }
 
     fn default_driver(&self, _plugin: DevicePlugin) -> DriverOwner {
@@ -405,6 +409,7 @@ mod tests {
             MachineName::OtherAccelerator(_)
         ));
         assert_eq!(name("x2gd.large"), MachineName::Plausible);
+        assert_eq!(name("g6.xxlarge"), MachineName::Gpus);
         assert_eq!(name("n1-standard-4"), MachineName::Impossible);
     }
 }

@@ -78,8 +78,18 @@ pub fn other_accelerator(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether an instance type is of a series with GPUs: `g` and `gr` for graphics, `p` for GPUs that compute.
+///
+/// Source: <https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html>, from memory.
+pub fn has_gpus(name: &str) -> bool {
+    let generations = ["g", "gr", "p"].map(|series| name.strip_prefix(series));
+    let mut generations = generations.into_iter().flatten();
+    generations.any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::cpu::cpu_machine;
     use super::super::machines::MACHINES;
     use super::*;
 
@@ -157,5 +167,13 @@ mod tests {
                 .iter()
                 .all(|it| other_accelerator(it.machine.name).is_none())
         );
+    }
+
+    #[test]
+    fn machines_of_the_table_are_of_families_with_gpus() {
+        let own = MACHINES.iter().map(|it| it.machine.name);
+        for name in own.filter(|name| cpu_machine(name).is_none()) {
+            assert!(has_gpus(name), "{name}");
+        }
     }
 }

@@ -153,8 +153,9 @@ impl Cloud for Azure {
         }
         match cpu::cpu_machine(name) {
             Some(cpu) => MachineName::Cpu(cpu),
-            None if names::is_machine_name(name) => MachineName::Plausible,
-            None => MachineName::Impossible,
+            None if !names::is_machine_name(name) => MachineName::Impossible,
+            None if names::has_gpus(name) => MachineName::Gpus,
+            None => MachineName::Plausible,
         }
     }
 

@@ -57,8 +57,16 @@ pub fn other_accelerator(name: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether a size is of the family N, which is that of GPUs.
+///
+/// Source: MicrosoftDocs/azure-compute-docs `articles/virtual-machines/sizes/overview.md`, from memory.
+pub fn has_gpus(name: &str) -> bool {
+    name.starts_with("Standard_N")
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::cpu::cpu_machine;
     use super::super::machines::{MACHINES, RETIRED};
     use super::*;
 
@@ -107,6 +115,14 @@ mod tests {
         );
         for size in RETIRED {
             assert_eq!(other_accelerator(size.name), Some(size.gpus));
+        }
+    }
+
+    #[test]
+    fn machines_of_the_table_are_of_families_with_gpus() {
+        let own = MACHINES.iter().map(|it| it.machine.name);
+        for name in own.filter(|name| cpu_machine(name).is_none()) {
+            assert!(has_gpus(name), "{name}");
         }
     }
 }

@@ -158,7 +158,11 @@ impl Cloud for Gke {
         if !names::is_machine_name(name) {
             return MachineName::Impossible;
         }
-        cpu::cpu_machine(name).map_or(MachineName::Plausible, MachineName::Cpu)
+        match cpu::cpu_machine(name) {
+            Some(cpu) => MachineName::Cpu(cpu),
+            None if names::has_gpus(name) => MachineName::Gpus,
+            None => MachineName::Plausible,
+        }
     }
 
     fn attach(

@@ -69,9 +69,18 @@ pub fn other_accelerator(name: &str) -> Option<&'static str> {
         .then_some("Google TPU")
 }
 
+/// Whether a machine type is of a series that is optimized for accelerators: `a` and `g`.
+///
+/// Source: <https://cloud.google.com/compute/docs/accelerator-optimized-machines>, from memory.
+pub fn has_gpus(name: &str) -> bool {
+    let generation = name.strip_prefix(['a', 'g']);
+    generation.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::attach::N1_MACHINES;
+    use super::super::cpu::cpu_machine;
     use super::super::machines::MACHINES;
     use super::*;
 
@@ -155,5 +164,13 @@ mod tests {
                 .iter()
                 .all(|it| other_accelerator(it.machine.name).is_none())
         );
+    }
+
+    #[test]
+    fn machines_of_the_table_are_of_families_with_gpus() {
+        let own = MACHINES.iter().map(|it| it.machine.name);
+        for name in own.filter(|name| cpu_machine(name).is_none()) {
+            assert!(has_gpus(name), "{name}");
+        }
     }
 }

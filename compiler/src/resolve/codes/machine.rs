@@ -56,12 +56,55 @@ follow from its name.
 
 ### Why it matters
 
-The cloud has many machine types without GPUs, so an unknown one is taken for one of those. A
-misspelt GPU machine would become a pool without GPUs.
+The cloud has many machine types without GPUs, so an unknown one is taken for one of those. What
+is misspelt fails late, when the cloud is asked for it.
 
 ### What to do
 
 Correct the name. If it is right and has no GPUs, write `allow: [machine-unknown]`.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7x.xlarge, nodes: {count: 2}}
+  - {name: gpu, machine: g6.xlarge, nodes: {count: 1}}
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+  - {name: gpu, machine: g6.xlarge, nodes: {count: 1}}
+"#,
+};
+
+/// A machine type is of a family with GPUs, and in no table of gpuc's.
+pub static GPU_MACHINE_UNKNOWN: Code = Code {
+    id: "GPUC1021",
+    name: "gpu-machine-unknown",
+    severity: Severity::Error,
+    summary: "a machine type is of a family with GPUs, and in no table of gpuc's",
+    explain: r"### What it checks
+
+Whether a machine type of a family that has GPUs (`g` and `p` of Amazon EC2, `a` and `g` of Google
+Compute Engine, the N series of Azure) is in the catalog.
+
+### Why it matters
+
+Which GPUs a node has, how many, and how they may be shared all follow from the machine. For one
+that the catalog does not have gpuc cannot say any of it.
+
+### What to do
+
+Correct the name: `gpuc catalog machines` lists them. A machine that is newer than gpuc's tables
+needs a newer gpuc.
 ",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

@@ -1,13 +1,15 @@
 //! The phases, one after the other: from a document to the files that become of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod doubt;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpuc_schema::config::GpuCluster;
 
 use crate::audit::audit;
 use crate::check;
-use crate::decode::{self, Guess};
+use crate::decode;
 use crate::diag::{self, Levels, Report};
 use crate::emit::emit;
 use crate::expand;
@@ -79,14 +81,14 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     let cluster = resolve(Arc::clone(&config), &choices, &mut report);
     let checked = check::check(&cluster, &mut report);
     if is_made_up {
-        doubt(&compilation.loaded, &choices, decoded, &mut report);
+        doubt::doubt(&compilation.loaded, &choices, decoded, &mut report);
     }
     let checked = checked.filter(|_| !report.has_errors());
     let audited = checked.and_then(|checked| {
         let audited = audit(lower(&checked), &checked, &mut report)?;
         Some((checked, audited))
     });
-    gate(&config, &options.levels, is_made_up, &mut report);
+    gate(&config, &options.levels, &mut report);
     if let Some((checked, audited)) = audited
         && !report.has_errors()
     {
@@ -104,45 +106,12 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     compilation
 }
 
-/// How many names and how many choices are tried in the place of what was made up.
-const TRIES: usize = 12;
-
-/// Takes back what was found, after so many findings, of values that decoding made up, wherever it shows: with another
-/// value in their place it is not found, or with other words. Tried are a large one, the names that findings speak of,
-/// and one choice after the other.
-fn doubt(loaded: &Loaded, choices: &Choices, decoded: usize, report: &mut Report) {
-    let mut later = report.diagnostics_mut().split_off(decoded);
-    let names = later
-        .iter()
-        .flat_map(|found| found.message.split('`').skip(1).step_by(2));
-    let names: BTreeSet<_> = names.map(str::to_owned).collect();
-    let names = names.iter().take(TRIES).map(|name| Guess::Text(name));
-    let each = (1..TRIES).map(Guess::Choice);
-    for guess in std::iter::once(Guess::Much).chain(names).chain(each) {
-        if later.is_empty() {
-            break;
-        }
-        let mut other = Report::default();
-        for span in &loaded.poisoned {
-            other.poison(*span);
-        }
-        let Some(config) = decode::other_cluster(&loaded.root, guess, &mut other) else {
-            continue;
-        };
-        let cluster = resolve(Arc::new(config), choices, &mut other);
-        check::check(&cluster, &mut other);
-        let known = other.diagnostics();
-        later.retain(|it| known.iter().any(|other| it.says_the_same(other)));
-    }
-    report.diagnostics_mut().append(&mut later);
-}
-
 /// Applies `allow:` and `--deny`, and speaks up about an `allow:` that nothing needed, unless it may be needed once the
-/// whole file can be read.
-fn gate(config: &GpuCluster, levels: &Levels, is_made_up: bool, report: &mut Report) {
+/// errors are mended.
+fn gate(config: &GpuCluster, levels: &Levels, report: &mut Report) {
     let words: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
     let used = diag::apply(report.diagnostics_mut(), &words, levels);
-    if is_made_up {
+    if report.has_errors() {
         return;
     }
     let mut unused = Report::default();
