@@ -297,8 +297,8 @@ impl Base {
         })
     }
 
-    /// New files, and what each was called there: by git's account of renames, or because a file that is no longer here has a
-    /// cluster of the same name.
+    /// New files, and what each was called there: by git's account of renames, or because a file that is no longer here
+    /// has a cluster of the same name.
     fn former(&self, run: &inputs::Run, new: &[String]) -> Result<Vec<(String, String)>> {
         let Self::Revision(_, revision) = self else {
             return Ok(Vec::new());

@@ -183,7 +183,8 @@ fn a_file_that_others_build_upon_changes_them() {
     fs::rename(folder.join("gpu-cluster.yaml"), &base).unwrap();
     for name in ["one", "two"] {
         let text = format!(
-            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nbase: shared.gpu-cluster.yaml\nmetadata: {{name: {name}}}\n"
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\n\
+             base: shared.gpu-cluster.yaml\nmetadata: {{name: {name}}}\n"
         );
         fs::write(folder.join(format!("{name}.gpu-cluster.yaml")), text).unwrap();
     }

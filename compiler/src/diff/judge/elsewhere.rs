@@ -77,8 +77,8 @@ pub(super) fn renamed(setting: &Setting<'_>, kind: &str, name: &str) -> Option<V
     Some(Verdict::because(
         Impact::Replaced,
         format!(
-            "it is called `{new}` now, and a cluster cannot be renamed: `{new}` is made anew, and `{name}` stays {} until \
-             you delete it",
+            "it is called `{new}` now, and a cluster cannot be renamed: `{new}` is made anew, and `{name}` stays {} \
+             until you delete it",
             setting.stays()
         ),
     ))

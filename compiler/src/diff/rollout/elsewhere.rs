@@ -57,8 +57,8 @@ impl Rollout<'_> {
                 "A cluster cannot be renamed: {new} is another one. Leave the gpu-cluster.yaml of {old} as it was, and \
                  write {new} into another file"
             ),
-            None => "The cluster that is there cannot become this. Leave its gpu-cluster.yaml as it was, and write what \
-                     it shall be into another file, with another metadata.name"
+            None => "The cluster that is there cannot become this. Leave its gpu-cluster.yaml as it was, and write \
+                     what it shall be into another file, with another metadata.name"
                 .to_owned(),
         };
         let make = if is_made {
