@@ -1,7 +1,7 @@
 //! Another cluster in the place of the one that there is, and a cluster of another name.
 
 use super::super::impact::Impact;
-use super::super::judge::CLUSTER;
+use super::super::judge::{CLUSTER, is_made};
 use super::super::parts::Key;
 use super::super::shown::{Change, Step};
 use super::{Rollout, ids};
@@ -45,8 +45,7 @@ impl Rollout<'_> {
         if these.is_empty() || self.before.is_none() {
             return None;
         }
-        let [was_made, is_made] =
-            [self.setting.before, self.setting.after].map(|parts| self.setting.is_made(parts));
+        let [was_made, is_made] = [self.setting.before, self.setting.after].map(is_made);
         let step = |what: String, commands: &[&str]| Step {
             what,
             commands: commands.iter().map(|it| (*it).to_owned()).collect(),
