@@ -6,7 +6,7 @@ use super::Rule;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 use crate::model::{GpuAsk, Grant, Team, Unit};
-use crate::placement::{Demand, What, holding, limits, storage};
+use crate::placement::{Demand, What, find_places, holding, limits, sets, storage};
 
 /// A workload asks for more than its team may have.
 pub(super) static RULE: Rule = Rule {
@@ -110,7 +110,9 @@ fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, rep
     let largest = granted.iter().map(reach).max().unwrap_or(0);
     let each = u64::from(ask.count);
     let asked = each * u64::from(task.most_pods());
-    let of_one_pool = each * u64::from(together(task));
+    let sets: Vec<_> = sets(task).into_iter().map(|pods| pods * each).collect();
+    let of_one_pool = sets.iter().copied().max().unwrap_or(0);
+    let reaches: Vec<_> = granted.iter().map(reach).collect();
     let (name, of) = (&workload.name, &team.name);
     let kueue = "Kueue takes pods that start together from one pool";
     let (message, help) = if asked > limit {
@@ -125,6 +127,15 @@ fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, rep
         let asked = words(of_one_pool, unit(ask, &granted));
         let message = format!(
             "workload `{name}` asks for {asked} of one pool, and team `{of}` may have {largest} of any"
+        );
+        let help = format!("ask for less, or raise the `limit` of one pool: {kueue}");
+        (message, help)
+    } else if cluster.has_queues() && !find_places(&sets, &reaches) {
+        let counts: Vec<_> = sets.iter().map(u64::to_string).collect();
+        let asked = counts.join(" and ");
+        let of_each = unit(ask, &granted).words();
+        let message = format!(
+            "workload `{name}` asks for {asked} {of_each}, each of one pool, and team `{of}` has no pools for both"
         );
         let help = format!("ask for less, or raise the `limit` of one pool: {kueue}");
         (message, help)
@@ -147,21 +158,6 @@ fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, rep
         draft = draft.label(team.name.span, "its quota has nothing of these pools");
     }
     draft.help(help).emit();
-}
-
-/// How many pods Kueue admits as one set, at the most: those of a set are given one flavor for each resource. Pods of
-/// a Deployment are each admitted alone; leaders are a set beside their workers.
-///
-/// Source: <https://kueue.sigs.k8s.io/docs/concepts/workload/> and kubernetes-sigs/kueue
-/// `pkg/controller/jobs/{deployment,pytorchjob,leaderworkerset}` (from memory).
-fn together(task: Task<'_>) -> u32 {
-    match task {
-        Task::Deployment(_) => task.most_pods().min(1),
-        Task::PytorchJob(it) => it.nodes.value.saturating_sub(1).max(1),
-        Task::LeaderWorkerSet(it) if it.replicas.value == 0 => 0,
-        Task::LeaderWorkerSet(it) => it.nodes.value.saturating_sub(1).max(1),
-        _ => task.most_pods(),
-    }
 }
 
 /// What a workload's devices are, by its team's quota, or else by what it asks for.
@@ -438,6 +434,11 @@ mod tests {
         );
         let set = "statefulSet: {image: 'a:1', gpus: 1, replicas: 7}";
         check_queued(teams, set, &[split]);
+        let torch = |nodes| format!("pytorchJob: {{image: 'a:1', nodes: {nodes}, gpusPerNode: 1}}");
+        // A master beside six workers has a pool of its own.
+        check_queued(teams, &torch(7), &[]);
+        let both = "leaderWorkerSet: {image: 'a:1', nodes: 2, gpusPerNode: 4, service: {port: 80}}";
+        check_queued(teams, both, &[]);
         let over = "workload `a` asks for 11 GPUs, and team `t` may have 10";
         check_queued(teams, &job(11), &[over]);
     }

@@ -41,11 +41,13 @@ mod gang_too_large;
 mod host_devices;
 mod image_floating;
 mod image_gone;
+mod job_over_quota;
 mod label_deprecated;
 mod label_elsewhere;
 mod limit_range;
 mod not_looked_into;
 mod nowhere_to_run;
+mod pool_quota_exceeded;
 mod priority_unknown;
 mod privileged;
 mod queue_missing;
@@ -124,6 +126,8 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
+    &job_over_quota::RULE,
+    &pool_quota_exceeded::RULE,
 ];
 
 #[cfg(test)]
