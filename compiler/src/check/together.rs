@@ -1,8 +1,9 @@
 //! What several workloads ask for at the same time, in words.
 
 use crate::diag::{Code, Draft, Report, words};
-use crate::model::{Cluster, Team};
+use crate::model::{Cluster, Grant, Team};
 use crate::placement::{Crowded, Load, Spent, Stuck, What, spent};
+use gpuc_schema::Spanned;
 
 /// What every workload of the file keeps busy.
 pub(crate) fn loads(cluster: &Cluster) -> Vec<Load<'_>> {
@@ -106,6 +107,16 @@ impl<'c> Sum<'c> {
                 }));
             }
         }
+        for sum in &mut sums {
+            if sum.is_all_there_is(cluster) {
+                sum.help = if cluster.has_queues() {
+                    "ask for less, give the pool more nodes, or let other teams lend more: the services leave the job no \
+                     room"
+                } else {
+                    "ask for less, give the pool more nodes, or write `queueing: kueue`, so that jobs wait for each other"
+                };
+            }
+        }
         sums
     }
 
@@ -146,6 +157,26 @@ impl<'c> Sum<'c> {
             draft = draft.label(self.team.name.span, "the team");
         }
         draft.help(self.help)
+    }
+
+    /// Whether the team has as much as there ever is for it, so that a larger limit gives it nothing.
+    fn is_all_there_is(&self, cluster: &Cluster) -> bool {
+        let grants = self.team.grants();
+        let grants = grants.filter(|grant| self.spent.places.contains(&grant.span));
+        let mut grants = grants.peekable();
+        let is_some = grants.peek().is_some();
+        is_some
+            && grants.all(|grant| {
+                let larger = Grant {
+                    limit: Spanned::unwritten(u32::MAX),
+                    ..grant.clone()
+                };
+                let mut promises = cluster.promises().into_iter();
+                let promise =
+                    promises.find(|it| it.pool == grant.pool && it.resource == grant.resource);
+                let most = promise.map_or(u64::MAX, |it| it.most());
+                cluster.reachable(self.team, &larger).min(most) <= u64::from(grant.limit.value)
+            })
     }
 }
 

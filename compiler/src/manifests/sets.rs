@@ -97,7 +97,7 @@ pub(super) fn loads<'p, 's>(scene: &'p Scene<'s>) -> Vec<(&'p Pod<'s>, Load<'s>)
 }
 
 /// Whether a pod waits in a queue that gpuc makes.
-fn waits(cluster: &Cluster, pod: &Pod<'_>) -> bool {
+pub(super) fn waits(cluster: &Cluster, pod: &Pod<'_>) -> bool {
     let queue = queue_named(pod.object).and_then(Node::text);
     let namespace = pod.object.namespace.as_deref();
     let is_a_teams = namespace.is_some_and(|it| cluster.team_of(it).is_some());

@@ -34,6 +34,7 @@ mod claim_shape;
 mod claim_twice;
 mod claim_unknown;
 mod claim_unused;
+mod cluster_queue_unknown;
 mod cuda_too_new;
 mod cuda_unknown;
 mod device_class_unknown;
@@ -51,6 +52,7 @@ mod pool_quota_exceeded;
 mod priority_unknown;
 mod privileged;
 mod queue_missing;
+mod queue_of_others;
 mod queue_unknown;
 mod quota_exceeded;
 mod quota_unenforced;
@@ -58,6 +60,7 @@ mod request_too_large;
 mod requests_differ;
 mod resource_malformed;
 mod resource_of_others;
+mod resource_uncounted;
 mod resource_unknown;
 mod sees_all_gpus;
 mod selector_matches_nothing;
@@ -128,6 +131,9 @@ pub static RULES: &[&Rule] = &[
     &api_not_served::RULE,
     &job_over_quota::RULE,
     &pool_quota_exceeded::RULE,
+    &resource_uncounted::RULE,
+    &cluster_queue_unknown::RULE,
+    &queue_of_others::RULE,
 ];
 
 #[cfg(test)]
