@@ -60,17 +60,17 @@ pub(super) fn join<'s>(whole: &mut Load<'s>, part: Load<'s>) {
     }
 }
 
-/// The same with one pod of each kind.
-pub(super) fn smallest<'c>(load: &Load<'c>) -> Load<'c> {
-    let groups = load.groups.iter().map(|group| Group {
-        pods: 1,
-        sets: vec![1],
-        ..group.clone()
-    });
-    Load {
-        groups: groups.collect(),
+/// Each kind of its pods by itself, and one of them.
+pub(super) fn singles<'c>(load: &Load<'c>) -> Vec<Load<'c>> {
+    let groups = load.groups.iter().map(|group| Load {
+        groups: vec![Group {
+            pods: 1,
+            sets: vec![1],
+            ..group.clone()
+        }],
         ..load.clone()
-    }
+    });
+    groups.collect()
 }
 
 /// How many of a pod have to run at once, and where that is written. Nothing where one may run

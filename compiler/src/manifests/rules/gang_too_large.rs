@@ -2,7 +2,7 @@
 
 use crate::check::together::{self, Sum};
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::gangs::{loads, smallest};
+use crate::manifests::gangs::{loads, singles};
 use crate::manifests::{Rule, Scene};
 use crate::placement::{Load, crowded};
 
@@ -87,15 +87,17 @@ pub(super) fn look<'s>(
     code: &'static Code,
     report: &mut Report,
 ) {
-    let one = [smallest(&load)];
+    let ones = singles(&load);
     let whole = [load];
     // What one pod asks for is another finding.
-    if crowded(scene.cluster, &one).is_empty() {
+    let mut each = ones.iter().map(std::slice::from_ref);
+    if each.all(|one| crowded(scene.cluster, one).is_empty()) {
         for crowd in crowded(scene.cluster, &whole) {
             together::draft(&crowd, code, &whole, report).emit();
         }
     }
-    if Sum::of_one(scene.cluster, &one, 0).is_empty() {
+    let mut each = ones.iter().map(std::slice::from_ref);
+    if each.all(|one| Sum::of_one(scene.cluster, one, 0).is_empty()) {
         for sum in Sum::of_one(scene.cluster, &whole, 0) {
             sum.draft(code, &whole, report).emit();
         }

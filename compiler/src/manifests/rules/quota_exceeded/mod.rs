@@ -55,18 +55,19 @@ nodePools:
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
 --- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research}
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
 spec:
-  parallelism: 2
+  replicas: 2
+  selector: {matchLabels: {app: chat}}
   template:
+    metadata: {labels: {app: chat}}
     spec:
-      restartPolicy: Never
       tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
       containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
+        - name: chat
+          image: registry.example.com/chat:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
@@ -85,17 +86,19 @@ nodePools:
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
 --- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research}
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
 spec:
+  replicas: 1
+  selector: {matchLabels: {app: chat}}
   template:
+    metadata: {labels: {app: chat}}
     spec:
-      restartPolicy: Never
       tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
       containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
+        - name: chat
+          image: registry.example.com/chat:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
     },
