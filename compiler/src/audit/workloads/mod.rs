@@ -412,8 +412,8 @@ fn patch_of(workload: &Workload) -> Span {
     }
 }
 
-/// What each pool says to a pod of a workload with its patches. A queue gives it the tolerations of a pool when its turn
-/// has come.
+/// What each pool says to a pod of a workload with its patches. A queue gives it the tolerations of a pool when its
+/// turn has come.
 fn verdicts<'c>(
     cluster: &'c Checked<'_>,
     workload: &Workload,
