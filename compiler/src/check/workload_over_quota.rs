@@ -434,13 +434,32 @@ mod tests {
         );
         let set = "statefulSet: {image: 'a:1', gpus: 1, replicas: 7}";
         check_queued(teams, set, &[split]);
-        let torch = |nodes| format!("pytorchJob: {{image: 'a:1', nodes: {nodes}, gpusPerNode: 1}}");
-        // A master beside six workers has a pool of its own.
-        check_queued(teams, &torch(7), &[]);
-        let both = "leaderWorkerSet: {image: 'a:1', nodes: 2, gpusPerNode: 4, service: {port: 80}}";
-        check_queued(teams, both, &[]);
         let over = "workload `a` asks for 11 GPUs, and team `t` may have 10";
         check_queued(teams, &job(11), &[over]);
+    }
+
+    #[test]
+    fn a_master_and_its_workers_each_find_a_pool() {
+        let check = |limits: [u32; 2], expected: &[&str]| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                nodePools:
+                  - {{name: one, gpu: {{model: A30, perNode: 4}}, hosts: [a, b], nodes: {{count: 2}}}}
+                  - {{name: two, gpu: {{model: A30, perNode: 4}}, hosts: [c, d], nodes: {{count: 2}}}}
+                queueing: kueue
+                teams: [{{name: t, quota: {{gpus: [{{pool: one, guaranteed: {}}}, {{pool: two, guaranteed: {}}}]}}}}]
+                workloads: [{{name: a, team: t, pytorchJob: {{operator: existing, image: 'a:1', nodes: 2, gpusPerNode: 4}}}}]
+                ",
+                limits[0], limits[1]
+            );
+            assert_eq!(messages(&yaml, "GPUC2187"), expected, "{limits:?}");
+        };
+        check([4, 4], &[]);
+        let both = "workload `a` asks for 4 and 4 GPUs, each of one pool, and team `t` has no pools for both";
+        check([5, 3], &[both]);
+        let over = "workload `a` asks for 8 GPUs, and team `t` may have 7";
+        check([4, 3], &[over]);
     }
 
     #[test]
