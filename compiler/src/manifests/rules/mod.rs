@@ -26,6 +26,8 @@ nodePools:
 
 mod amount_not_whole;
 mod api_not_served;
+mod autoscaler_over_limit;
+mod claim_class_unknown;
 mod claim_count;
 mod claim_named_twice;
 mod claim_not_listed;
@@ -62,12 +64,14 @@ mod resource_malformed;
 mod resource_of_others;
 mod resource_uncounted;
 mod resource_unknown;
+mod scale_target_unknown;
 mod sees_all_gpus;
 mod selector_matches_nothing;
 mod services_over_limit;
 mod services_overfill_pool;
 mod shares_several;
 mod shm_missing;
+mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
@@ -75,6 +79,7 @@ mod unreadable;
 mod visible_devices;
 
 use super::Rule;
+pub(super) use unreadable::is_known;
 
 /// The rules that add up what several objects ask for. The audit of patches adds up by itself: it knows each workload.
 pub(super) static SUMS: [&Rule; 3] = [
@@ -129,6 +134,10 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
+    &scale_target_unknown::RULE,
+    &autoscaler_over_limit::RULE,
+    &claim_class_unknown::RULE,
+    &team_limits_differ::RULE,
     &job_over_quota::RULE,
     &pool_quota_exceeded::RULE,
     &resource_uncounted::RULE,

@@ -1,6 +1,7 @@
 //! A manifest asks for more than its team may have.
 
 mod amounts;
+mod volumes;
 
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::place::is_queued;
@@ -21,11 +22,12 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether the pods that an object of a team's namespace makes at once, by `replicas`, by `parallelism` or by
-the `minReplicas` of its HorizontalPodAutoscaler,
-ask for no more GPUs, by their resources or by claims, CPU and memory than the team's quota has at most, and are no more than its `pods`;
+the `minReplicas` of its HorizontalPodAutoscaler, ask for no more GPUs, by their resources or by claims,
+CPU and memory than the team's quota has at most, and are no more than its `pods`;
 each container for no more than the team's `limits.max` and `limits.gpusPerContainer`, and for no more
 than the limit that it is given by `limits.default` where it says none. A container that says nothing
-counts with `limits.defaultRequest`. Once a team has a quota of GPUs, or waits in
+counts with `limits.defaultRequest`. A PersistentVolumeClaim may ask for no more than the quota's
+`storage`. Once a team has a quota of GPUs, or waits in
 a queue, it has none of what the quota does not name. A Job that waits in no queue runs with fewer pods
 at once, which is a finding of its own, `manifest-job-over-quota`.
 
@@ -106,6 +108,7 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
+    volumes::of_claims(scene, report);
     for pod in &scene.pods {
         of_containers(scene, pod, report);
         amounts::of_containers(scene, pod, report);
