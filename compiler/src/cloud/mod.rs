@@ -3,6 +3,7 @@
 //! Nothing outside a cloud's own folder names it. Checks, charts and lowering ask its [`Facts`] and methods, so that
 //! another cloud is another folder and a line in [`CLOUDS`].
 
+mod answers;
 pub mod aws;
 pub mod azure;
 pub mod cpu;
@@ -28,6 +29,7 @@ use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
 use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
+pub use answers::{DiskRange, NoRdma};
 use cpu::CpuMachine;
 pub use labels::OwnLabel;
 use labels::{labels_of_others, labels_of_place};
@@ -242,9 +244,20 @@ pub trait Cloud: Sync {
     /// nothing there takes another name for one that is there: under another name it is another cluster.
     ///
     /// Sources: <https://docs.aws.amazon.com/eks/latest/APIReference/API_UpdateClusterConfig.html> and
-    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone, read
-    /// 2026-11-22; GKE likewise (from memory).
+    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone,
+    /// read 2026-11-22; GKE likewise (from memory).
     fn called<'c>(&self, _cluster: &'c Cluster) -> Option<&'c str> {
+        None
+    }
+
+    /// What holds the cluster in the cloud beside account and place, with what that is: in another one there is another
+    /// cluster, whatever that is called.
+    fn within<'c>(&self, _cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
+        None
+    }
+
+    /// The driver's version that this cloud's own installer takes where the user writes none, as users would write it.
+    fn driver_version(&self, _pool: &Pool) -> Option<String> {
         None
     }
 
@@ -265,33 +278,11 @@ pub trait Cloud: Sync {
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
 }
 
-/// How large a disk may be, in GiB.
-#[derive(Clone, Copy, Debug)]
-pub struct DiskRange {
-    /// The smallest.
-    pub least: u32,
-    /// Why none is smaller, in words.
-    pub smaller: &'static str,
-    /// The largest.
-    pub most: u32,
-    /// Why none is larger, in words.
-    pub larger: &'static str,
-}
-
 /// The namespace and service account of the Cluster Autoscaler, by which a cloud gives its pods their rights.
 pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
 
 /// The namespace and service account of Karpenter, by which a cloud gives its pods their rights.
 pub const KARPENTER: (&str, &str) = ("kube-system", "karpenter");
-
-/// Why a pool's nodes have no network cards for RDMA, or no networks for GPUDirect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoRdma {
-    /// Why, in words.
-    pub why: String,
-    /// What to write instead.
-    pub help: &'static str,
-}
 
 /// What a machine type's name says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
