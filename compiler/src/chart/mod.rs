@@ -35,7 +35,10 @@ pub use dcgm_exporter::DCGM_EXPORTER;
 pub use dra_driver_nvidia_gpu::DRA_DRIVER_NVIDIA_GPU;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use gpu_operator::GPU_OPERATOR;
-pub(crate) use gpu_operator::{daemon_sets as operator_daemon_sets, objects as driver_objects};
+pub(crate) use gpu_operator::{
+    daemon_sets as operator_daemon_sets, default_driver_version as operator_driver_version,
+    objects as driver_objects,
+};
 pub use jobset::JOBSET;
 pub use jupyterhub::JUPYTERHUB;
 pub use karpenter::KARPENTER;

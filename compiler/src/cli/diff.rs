@@ -157,7 +157,8 @@ impl Compared<'_> {
     /// Every cluster of either side.
     fn all(&self, pairs: &[Sides<'_>]) -> Result<Diffs> {
         let one = |(name, before, after): &Sides<'_>| self.one(name, *before, *after);
-        let clusters: Vec<Diff> = pairs.par_iter().map(one).collect::<Result<_>>()?;
+        let mut clusters: Vec<Diff> = pairs.par_iter().map(one).collect::<Result<_>>()?;
+        clusters.sort_by(Diff::worst_first);
         Ok(Diffs {
             version: VERSION,
             base: self.base.name(),

@@ -3,6 +3,7 @@
 //! Nothing outside a cloud's own folder names it. Checks, charts and lowering ask its [`Facts`] and methods, so that
 //! another cloud is another folder and a line in [`CLOUDS`].
 
+mod answers;
 pub mod aws;
 pub mod azure;
 pub mod cpu;
@@ -28,6 +29,7 @@ use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
 use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
+pub use answers::{DiskRange, NoRdma};
 pub use labels::OwnLabel;
 use labels::{labels_of_others, labels_of_place};
 use machine::Machine;
@@ -248,6 +250,17 @@ pub trait Cloud: Sync {
         None
     }
 
+    /// What holds the cluster in the cloud beside account and place, with what that is: in another one there is another
+    /// cluster, whatever that is called.
+    fn within<'c>(&self, _cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
+        None
+    }
+
+    /// The driver's version that this cloud's own installer takes where the user writes none, as users would write it.
+    fn driver_version(&self, _pool: &Pool) -> Option<String> {
+        None
+    }
+
     /// What a pool's nodes follow by themselves: where it goes up they are made again, and no script does it.
     fn followed(&self, _cluster: &Cluster, _pool: &Pool) -> Vec<Followed> {
         Vec::new()
@@ -265,33 +278,11 @@ pub trait Cloud: Sync {
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
 }
 
-/// How large a disk may be, in GiB.
-#[derive(Clone, Copy, Debug)]
-pub struct DiskRange {
-    /// The smallest.
-    pub least: u32,
-    /// Why none is smaller, in words.
-    pub smaller: &'static str,
-    /// The largest.
-    pub most: u32,
-    /// Why none is larger, in words.
-    pub larger: &'static str,
-}
-
 /// The namespace and service account of the Cluster Autoscaler, by which a cloud gives its pods their rights.
 pub const AUTOSCALER: (&str, &str) = ("kube-system", "cluster-autoscaler");
 
 /// The namespace and service account of Karpenter, by which a cloud gives its pods their rights.
 pub const KARPENTER: (&str, &str) = ("kube-system", "karpenter");
-
-/// Why a pool's nodes have no network cards for RDMA, or no networks for GPUDirect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoRdma {
-    /// Why, in words.
-    pub why: String,
-    /// What to write instead.
-    pub help: &'static str,
-}
 
 /// Labels that a kubelet sets to what it finds, whatever was there:
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.

@@ -28,7 +28,11 @@ const NAMES: &[&str] = &[
     "containerPort",
     "port",
     "resource",
+    COVERED,
 ];
+
+/// What a group of quotas is about: no two groups of a queue cover the same.
+const COVERED: &str = "coveredResources";
 
 /// Every leaf below a node. A list of plain values is one leaf, and so is an empty collection.
 pub(super) fn leaves(node: &Node) -> BTreeMap<String, Leaf> {
@@ -130,6 +134,7 @@ fn name(item: &Node, key: &str) -> Option<String> {
     match value {
         Json::String(text) => Some(text),
         Json::Number(number) => Some(number.to_string()),
+        Json::Array(covered) if key == COVERED => Some(covered.first()?.as_str()?.to_owned()),
         _ => None,
     }
 }

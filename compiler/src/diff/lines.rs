@@ -3,12 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value as Json;
+
 use super::deltas::{Delta, Fate};
 use super::edits::Edit;
 use super::impact::Impact;
 use super::judge::{Setting, Verdict, judge};
-use super::parts::{FACTS, Key, MACHINE, NODES, TEXT};
+use super::parts::{FACTS, Key, LAYOUT, MACHINE, MAKER, NODES, SHARING, TEXT};
 use super::shown::{Cause, Change, ClusterFate, FieldChange, Range};
+use crate::compile::Compilation;
 use crate::lock::LOCK_FILE;
 use crate::plan::Change as Becomes;
 use crate::source::Sources;
@@ -41,7 +44,14 @@ pub(super) fn lines(
         .iter()
         .map(|alike| line(setting, alike, shown))
         .collect();
-    let order = |change: &Change| (change.impact, change.kind != "pool", change.kind == "file");
+    // Access that stays although it was taken away is what nobody expects.
+    let is_left = |change: &Change| {
+        change.impact == Impact::AccessChanged && change.fate == ClusterFate::Removed
+    };
+    let order = |change: &Change| {
+        let (is_pool, is_file) = (change.kind == "pool", change.kind == "file");
+        (change.impact, !is_left(change), !is_pool, is_file)
+    };
     changes.sort_by(|a, b| {
         let names = || (&a.kind, &a.names).cmp(&(&b.kind, &b.names));
         order(a).cmp(&order(b)).then_with(names)
@@ -77,6 +87,19 @@ pub(super) fn headers(changes: &mut [Change], name: &Cause) {
     for change in changes.iter_mut().filter(is_header) {
         change.because = Some("it names the file that it was generated from".to_owned());
     }
+}
+
+/// Where a cluster stands that is on one side alone.
+pub(super) fn of_cluster(side: &Compilation, is_gone: bool, sources: &Sources) -> Option<Cause> {
+    let name = &side.config.as_ref()?.metadata.name;
+    let (file, position) = sources.locate(name.span)?;
+    Some(Cause {
+        path: "metadata.name".to_owned(),
+        file: Some(file.to_owned()),
+        line: Some(position.line),
+        column: Some(position.column),
+        in_base: is_gone,
+    })
 }
 
 fn groups<'a>(
@@ -147,9 +170,23 @@ fn is_said(setting: &Setting<'_>, delta: &Delta, is_sized: bool) -> bool {
         return false;
     };
     let field = part.fields.get(path);
-    let resizes = field.is_some_and(|field| field.change == Becomes::Resizes);
+    // Places that nodes leave are no number of them.
+    let resizes = field.is_some_and(|field| field.change == Becomes::Resizes)
+        && !matches!(delta.to, Some(Json::Array(_)));
     let by_table = path == MACHINE && !part.fields.is_empty();
-    by_table || (resizes && is_sized)
+    by_table || (resizes && is_sized) || (path != MAKER && is_handed_over(setting, delta))
+}
+
+/// Whether a field says how something else makes a pool's nodes than what makes them on the other side.
+fn is_handed_over(setting: &Setting<'_>, delta: &Delta) -> bool {
+    let sides = [setting.before, setting.after].map(|parts| parts.all.get(&delta.key));
+    let [Some(old), Some(new)] = sides else {
+        return false;
+    };
+    let path = delta.path.as_deref().unwrap_or_default();
+    let is_of_table = old.fields.contains_key(path) || new.fields.contains_key(path);
+    let makers = [old, new].map(|part| part.maker.map(|maker| maker.name));
+    is_of_table && makers[0] != makers[1]
 }
 
 /// Groups of what happens in the same way to things of the same kind.
@@ -265,6 +302,15 @@ fn nodes(setting: &Setting<'_>, alike: &[Group<'_>]) -> Option<Range> {
         let part = setting.part(group.key)?;
         match group.key {
             Key::Resource(..) | Key::File(_) => return None,
+            Key::Place => names.extend(every(setting)),
+            // What is cut anew is cut where slices are others.
+            Key::Release(_) if group.impact == Impact::SlicesRecut => {
+                names.extend(
+                    with_gpus(setting)
+                        .into_iter()
+                        .filter(|it| is_recut(setting, it)),
+                );
+            }
             _ if part.pools.is_empty() => names.extend(with_gpus(setting)),
             _ => names.extend(part.pools.iter().cloned()),
         }
@@ -278,6 +324,21 @@ fn nodes(setting: &Setting<'_>, alike: &[Group<'_>]) -> Option<Range> {
         max += pool.map_or(0, |pool| u64::from(pool.max_nodes));
     }
     Some(Range { min, max })
+}
+
+fn every(setting: &Setting<'_>) -> impl Iterator<Item = String> {
+    let pools = setting.before.summary.pools.iter();
+    pools.map(|pool| pool.name.clone())
+}
+
+/// Whether a pool's GPUs are cut otherwise.
+fn is_recut(setting: &Setting<'_>, pool: &str) -> bool {
+    let key = Key::Pool(pool.to_owned());
+    let [old, new] = [setting.before, setting.after].map(|parts| {
+        let part = parts.all.get(&key);
+        [SHARING, LAYOUT].map(|fact| Some(&part?.leaves.get(fact)?.value))
+    });
+    old != new
 }
 
 fn with_gpus(setting: &Setting<'_>) -> Vec<String> {

@@ -7,12 +7,14 @@
 mod causes;
 mod deltas;
 mod edits;
+mod facts;
 mod files;
 mod impact;
 mod judge;
 mod leaves;
 mod lines;
 mod parts;
+mod place;
 pub mod render;
 mod rollout;
 mod shown;
@@ -77,9 +79,18 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
             let causes = causes::causes(&sides, &edits, (&before, &after), &found);
             (edits, causes)
         }
-        _ => (Vec::new(), vec![Vec::new(); found.len()]),
+        // All of it comes and goes with the cluster.
+        _ => (Vec::new(), vec![vec![0]; found.len()]),
     };
-    let shown = lines::places(&edits, sources);
+    let alone = match (pair.before, pair.after) {
+        (Some(old), None) => lines::of_cluster(old, true, sources),
+        (None, Some(new)) => lines::of_cluster(new, false, sources),
+        _ => None,
+    };
+    let shown: Vec<Cause> = alone
+        .into_iter()
+        .chain(lines::places(&edits, sources))
+        .collect();
     let mut changes = lines::lines(&setting, &found, &causes, &shown, 1);
     if let Some(name) = edits.iter().position(edits::Edit::is_of_file) {
         lines::headers(&mut changes, &shown[name]);

@@ -4,16 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::leaves::{Leaf, leaves};
+use super::facts::facts;
+pub(super) use super::facts::{
+    CARDS, DRIVER, FACTS, LAYOUT, MACHINE, MAKER, NODES, OFFERS, PLUGIN, SELECTOR, SHARING, TAINTS,
+    TEXT,
+};
+use super::leaves::{Leaf, below, leaves};
 use crate::chart::Chart;
 use crate::compile::Compilation;
 use crate::emit;
 use crate::lock::{self, LOCK_FILE, Lock};
-use crate::model::{Cluster, POOL_LABEL, Pool};
+use crate::model::{Cluster, POOL_LABEL};
 use crate::node::Node;
-use crate::plan::{
-    Credentials, Delivery, FieldKind, Identity, Plan, PoolSummary, Resource, Summary,
-};
+use crate::plan::{Credentials, Delivery, FieldKind, Identity, Plan, Resource, Summary};
 use crate::plan::{Followed, Maker};
 use crate::source::Span;
 
@@ -64,6 +67,8 @@ pub(super) struct Part {
     pub component: String,
     /// The resources that make it together, such as the hosts of a pool.
     pub members: BTreeSet<String>,
+    /// Whether a script has a command that deletes it, when somebody runs that, of what scripts make.
+    pub is_deleted_by_script: bool,
     /// The pools whose nodes it concerns; every pool with GPUs where that is empty.
     pub pools: BTreeSet<String>,
 }
@@ -170,7 +175,7 @@ impl Parts {
         parts.pools(cluster, plan);
         parts.resources(cluster, plan);
         parts.releases(plan);
-        parts.objects(plan, wanted);
+        parts.objects(cluster, plan, wanted);
         parts.syncs(plan);
         parts.files(lock);
         Some(parts)
@@ -206,28 +211,6 @@ impl Parts {
         part.leaves.insert(TEXT.to_owned(), Leaf { value, inputs });
     }
 
-    /// What must hold before a script does anything, and where the cluster is.
-    fn place(&mut self, cluster: &Cluster, plan: &Plan) {
-        let checks = plan.provisioning.identity.iter();
-        let conditions = checks.clone().filter(|check| !check.is_place);
-        self.conditions = conditions.map(|check| check.what.to_owned()).collect();
-        let checks = checks.map(|check| (check.what.to_owned(), json!(check.want)));
-        let place = ("place".to_owned(), json!(plan.summary.place));
-        let credentials = match &plan.provisioning.credentials {
-            Credentials::Context(context) => Some(("context".to_owned(), json!(context))),
-            Credentials::Fetch(_) => None,
-        };
-        let leaf = |value| Leaf {
-            value,
-            inputs: Vec::new(),
-        };
-        let called = cluster.cloud.called(cluster);
-        let called = called.map(|name| (CALLED.to_owned(), json!(name)));
-        let all = checks.chain([place]).chain(credentials).chain(called);
-        let part = self.all.entry(Key::Place).or_default();
-        part.leaves = all.map(|(path, value)| (path, leaf(value))).collect();
-    }
-
     fn pools(&mut self, cluster: &Cluster, plan: &Plan) {
         for (pool, summary) in cluster.pools.iter().zip(&plan.summary.pools) {
             let part = self
@@ -236,7 +219,7 @@ impl Parts {
                 .or_default();
             part.pools.insert(pool.name.value.clone());
             part.maker = cluster.cloud.maker(cluster, pool);
-            for (fact, value) in facts(pool, summary) {
+            for (fact, value) in facts(cluster, pool, summary) {
                 let inputs: Vec<Span> = [pool.name.span].to_vec();
                 part.leaves.insert(fact.to_owned(), Leaf { value, inputs });
             }
@@ -262,6 +245,7 @@ impl Parts {
             part.files.insert(script);
             part.component.clone_from(&resource.script);
             part.members.insert(resource.name.clone());
+            part.is_deleted_by_script = !resource.delete.is_empty() && !resource.is_only_removed();
             for field in &resource.fields {
                 let name = format!("{prefix}{}", field.kind.name);
                 // What holds of a pool in any cloud is said by that name, whatever its own table calls so.
@@ -307,7 +291,7 @@ impl Parts {
         }
     }
 
-    fn objects(&mut self, plan: &Plan, wanted: &dyn Fn(&Key) -> bool) {
+    fn objects(&mut self, cluster: &Cluster, plan: &Plan, wanted: &dyn Fn(&Key) -> bool) {
         for (path, object) in emit::objects(plan) {
             let key = Key::object(&object.identity);
             if !wanted(&key) {
@@ -317,7 +301,7 @@ impl Parts {
             part.leaves = leaves(&object.node);
             part.component.clone_from(&object.component);
             part.files.insert(path);
-            part.pools = pools_of(&part.leaves);
+            part.pools = pools_of(&part.leaves, cluster);
             // What makes a pool's nodes concerns these alone.
             let of_pool = Key::Pool(object.identity.name.clone());
             let maker = self.all.get(&of_pool).and_then(|pool| pool.maker);
@@ -424,58 +408,8 @@ fn home(cluster: &Cluster, resource: &Resource) -> (Key, String) {
     }
 }
 
-/// What the cloud calls the cluster.
-const CALLED: &str = "name in the cloud";
-
-/// What stands in a file, whatever it means.
-pub(super) const TEXT: &str = "text";
-
-/// How many nodes a pool has.
-pub(super) const NODES: &str = "nodes";
-/// The cards of a node.
-pub(super) const CARDS: &str = "GPUs of a node";
-/// How GPUs are shared, and where slices lie.
-pub(super) const SHARING: &str = "sharing";
-/// Where slices lie.
-pub(super) const LAYOUT: &str = "slices";
-/// Who installs the driver, and which.
-pub(super) const DRIVER: &str = "driver";
-/// Who advertises GPUs.
-pub(super) const PLUGIN: &str = "plugin";
-/// The resources on a node.
-pub(super) const OFFERS: &str = "on a node: ";
-/// What keeps pods away.
-pub(super) const TAINTS: &str = "taints that keep pods away";
-/// The machine.
-pub(super) const MACHINE: &str = "machine";
-
-/// All of them, in the order that people think of them in.
-pub(super) const FACTS: &[&str] = &[
-    NODES, MACHINE, CARDS, SHARING, LAYOUT, DRIVER, PLUGIN, TAINTS,
-];
-
-fn facts(pool: &Pool, summary: &PoolSummary) -> Vec<(&'static str, Json)> {
-    let version = pool.driver_version.as_ref().map(|version| &version.value);
-    let nodes = json!({"min": summary.min_nodes, "max": summary.max_nodes});
-    let driver = match version {
-        _ if summary.driver.is_empty() => json!(""),
-        Some(version) => json!(format!("{}, {version}", summary.driver)),
-        None => json!(summary.driver),
-    };
-    vec![
-        (NODES, nodes),
-        (MACHINE, json!(summary.machine)),
-        (CARDS, json!(summary.gpus)),
-        (SHARING, json!(summary.sharing)),
-        (LAYOUT, json!(summary.layout)),
-        (DRIVER, driver),
-        (PLUGIN, json!(summary.plugin)),
-        (TAINTS, json!(summary.taints)),
-    ]
-}
-
 /// The pools on whose nodes alone an object's pods run, by the selector or affinity of its pods.
-fn pools_of(leaves: &BTreeMap<String, Leaf>) -> BTreeSet<String> {
+fn pools_of(leaves: &BTreeMap<String, Leaf>, cluster: &Cluster) -> BTreeSet<String> {
     let label = format!("\"{POOL_LABEL}\"");
     let selects = |path: &str| path.ends_with(&format!("nodeSelector.{label}"));
     let selected = leaves.iter().filter(|(path, _)| selects(path));
@@ -489,5 +423,23 @@ fn pools_of(leaves: &BTreeMap<String, Leaf>) -> BTreeSet<String> {
     let matched = matched
         .flatten()
         .filter_map(|it| it.as_str().map(str::to_owned));
-    selected.chain(matched).collect()
+    let existing = cluster.pools.iter().filter(|pool| pool.is_existing());
+    let existing = existing.filter(|pool| {
+        let mut labels = pool.selector.iter();
+        !pool.selector.is_empty() && labels.all(|label| picks(leaves, &label.key, &label.value))
+    });
+    let existing = existing.map(|pool| pool.name.value.clone());
+    selected.chain(matched).chain(existing).collect()
+}
+
+/// Whether pods are picked by a label's value alone.
+fn picks(leaves: &BTreeMap<String, Leaf>, key: &str, value: &str) -> bool {
+    let selects = below("nodeSelector", key);
+    let matches = format!("[{key}].values");
+    leaves.iter().any(|(path, leaf)| {
+        (path.ends_with(&selects) && leaf.value == json!(value))
+            || (path.contains("odeSelector")
+                && path.ends_with(&matches)
+                && leaf.value == json!([value]))
+    })
 }

@@ -1,5 +1,7 @@
 //! A difference as it is shown: plain data, the same for every format.
 
+use std::cmp::Ordering;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -16,7 +18,7 @@ pub struct Diffs {
     pub base: String,
     /// The worst that happens anywhere; nothing where nothing differs.
     pub worst: Option<Impact>,
-    /// The clusters that differ, and those that do not, by name.
+    /// The clusters, worst first: those that are gone before those that are new, and those that do not differ last.
     pub clusters: Vec<Diff>,
 }
 
@@ -289,6 +291,20 @@ impl Diff {
     /// The files to name of those: all of them, or what was edited by hand.
     pub(super) fn unbuilt_files(&self, all: bool) -> impl Iterator<Item = &Unbuilt> {
         self.unbuilt.iter().filter(move |file| all || file.by_hand)
+    }
+
+    /// What happens to a cluster before what happens to another one is read; else they are by name.
+    pub fn worst_first(&self, other: &Self) -> Ordering {
+        let rank = |diff: &Self| {
+            let fate = match diff.fate {
+                ClusterFate::Removed => 0,
+                ClusterFate::Kept => 1,
+                ClusterFate::Added => 2,
+            };
+            (diff.worst.is_none(), diff.worst, fate)
+        };
+        let names = || self.cluster.cmp(&other.cluster);
+        rank(self).cmp(&rank(other)).then_with(names)
     }
 
     /// Whether nothing differs, and the tree is what the input builds.

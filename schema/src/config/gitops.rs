@@ -99,6 +99,18 @@ impl Gitops {
         }
     }
 
+    /// What the tool calls the cluster that it brings the tree to, where that may be another one than its own: empty
+    /// for its own.
+    pub fn brought_to(&self) -> Option<&str> {
+        match self {
+            Self::Flux(_) => None,
+            Self::Argocd(argocd) => {
+                let name = argocd.cluster.as_ref();
+                Some(name.map_or("", |name| name.value.as_str()))
+            }
+        }
+    }
+
     /// The namespace that the tool runs in.
     pub fn namespace(&self) -> &Spanned<String> {
         match self {

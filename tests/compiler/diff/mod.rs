@@ -3,6 +3,8 @@
 mod base;
 mod built;
 mod command;
+mod comment;
+mod impacts;
 mod many;
 mod order;
 mod plan;

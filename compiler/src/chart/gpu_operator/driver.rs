@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use gpuc_schema::config::DriverOwner;
 use gpuc_schema::gpu::cuda::DriverVersion;
 use serde_json::{Map, Value, json};
 
@@ -61,9 +62,18 @@ fn driver(pool: &Pool, gpus: &PoolGpus) -> Driver {
 
 /// What the user wrote, or the newest that knows the card.
 fn version(pool: &Pool, gpus: &PoolGpus) -> String {
-    if let Some(written) = &pool.driver_version {
-        return written.value.clone();
-    }
+    let written = pool.driver_version.as_ref();
+    written.map_or_else(|| newest(gpus), |written| written.value.clone())
+}
+
+/// The version that the operator installs in a pool where the user writes none; `None` where it installs none.
+pub(crate) fn default_version(pool: &Pool) -> Option<String> {
+    let by_operator = pool.driver.value == DriverOwner::Operator;
+    let gpus = pool.gpus.get()?.as_ref().filter(|_| by_operator)?;
+    Some(newest(gpus))
+}
+
+fn newest(gpus: &PoolGpus) -> String {
     let newest = DriverVersion::parse(NEWEST).map(|version| version.branch);
     let knows = gpus
         .model

@@ -38,6 +38,8 @@ pub static GPU_OPERATOR: Chart = Chart {
     source: "NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, 2026-11-21",
 };
 
+pub(crate) use driver::default_version as default_driver_version;
+
 /// The objects that say which driver each pool gets, where no one driver suits them all.
 pub(crate) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     driver::objects(cluster)

@@ -265,6 +265,11 @@ impl Cloud for Azure {
         Some(cluster_name(cluster))
     }
 
+    fn within<'c>(&self, cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
+        let group = &section(&cluster.written).resource_group;
+        Some(("resource group", &group.value))
+    }
+
     fn resources(&self) -> &'static [&'static ResourceKind] {
         RESOURCES
     }

@@ -320,6 +320,10 @@ impl Cloud for Gke {
         Some(place::of(cluster).cluster)
     }
 
+    fn driver_version(&self, pool: &Pool) -> Option<String> {
+        (pool.driver.value != DriverOwner::Operator).then(|| "default".to_owned())
+    }
+
     fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
         upgrades::followed(cluster, pool)
     }

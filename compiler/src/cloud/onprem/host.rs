@@ -40,6 +40,13 @@ pub(super) fn file(pool: &Pool, kubernetes: Distribution) -> Option<File> {
     })
 }
 
+/// The branch that the script installs where the user writes none.
+pub(super) fn driver_version(pool: &Pool) -> Option<String> {
+    let by_host = pool.driver.value == DriverOwner::Host;
+    let gpus = pool.gpus.get()?.as_ref().filter(|_| by_host)?;
+    Some(default_branch(gpus))
+}
+
 /// The variables of the script, each value a word of the shell.
 fn values(
     pool: &Pool,

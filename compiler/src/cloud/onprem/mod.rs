@@ -138,6 +138,10 @@ impl Cloud for OnPrem {
         rules::RULES
     }
 
+    fn driver_version(&self, pool: &Pool) -> Option<String> {
+        host::driver_version(pool)
+    }
+
     fn resources(&self) -> &'static [&'static ResourceKind] {
         static RESOURCES: &[&ResourceKind] = &[&pool::NODE];
         RESOURCES

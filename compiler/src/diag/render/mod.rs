@@ -1,5 +1,6 @@
 //! Findings as people and machines read them.
 
+mod cell;
 mod fingerprint;
 mod github;
 mod gitlab;
@@ -9,8 +10,8 @@ mod sarif;
 mod short;
 mod text;
 
+pub(crate) use cell::{cell, code};
 pub(crate) use github::{data, property};
-pub(crate) use markdown::cell;
 
 use super::{Diagnostic, Severity};
 use crate::source::{Position, Sources, Span};

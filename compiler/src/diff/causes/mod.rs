@@ -81,12 +81,15 @@ pub(super) fn causes(
             let differ = made[*number].as_ref();
             differ.is_some_and(|differ| differ[index])
         };
-        let made: Vec<usize> = (0..edits.len()).filter(makes).collect();
-        if made.is_empty() {
-            places.makers(delta)
-        } else {
-            made
+        let makers: Vec<usize> = (0..edits.len()).filter(makes).collect();
+        if !makers.is_empty() {
+            return makers;
         }
+        // What was tried and does not make it is not to blame.
+        let likely = places.makers(delta);
+        let untried = likely.iter().filter(|number| made[**number].is_none());
+        let untried: Vec<usize> = untried.copied().collect();
+        if untried.is_empty() { likely } else { untried }
     };
     found.iter().enumerate().map(of).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::super::deltas::{Delta, Fate};
 use super::super::impact::Impact;
-use super::{Setting, Verdict};
+use super::{Setting, Verdict, stored};
 use crate::chart::{
     CLUSTER_AUTOSCALER, Chart, DCGM_EXPORTER, DRA_DRIVER_NVIDIA_GPU, EFA_DEVICE_PLUGIN,
     GPU_OPERATOR, JOBSET, JUPYTERHUB, KARPENTER, KUBE_PROMETHEUS_STACK, KUBEFLOW_TRAINER, KUEUE,
@@ -81,9 +81,20 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             Impact::Nothing,
             "nothing removes a chart that brings kinds: it runs on until `helm uninstall`",
         ),
+        (Fate::Went, _)
+            if chart.is_some_and(|chart| chart.name == JUPYTERHUB.name)
+                && setting.part(&delta.key).is_some_and(stored::has_database) =>
+        {
+            stored::hub_leaves()
+        }
         (Fate::Went, _) => {
             let impact = rows.iter().map(|row| row.1).chain([usual]).min();
             Verdict::because(impact.unwrap_or(usual), "what it runs is removed")
+        }
+        (Fate::Stayed, Some(path))
+            if let Some(verdict) = chart.and_then(|chart| stored::judge(chart, path, delta)) =>
+        {
+            verdict
         }
         (Fate::Stayed, Some("chart version")) => {
             let impact = rows.iter().map(|row| row.1).chain([usual]).min();
@@ -104,11 +115,20 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
                 Impact::Nothing => Verdict::because(Impact::Nothing, "for what starts from now on"),
                 impact => Verdict::plain(impact),
             },
+            // Told once, of the field that says which tool brings it.
+            None if setting.loses_its_tool() && path == TOOL => {
+                let worst = rows.iter().map(|row| row.1).chain([usual]).min();
+                let worst = worst.unwrap_or(usual).min(Impact::WorkloadRestarted);
+                Verdict::because(worst, setting.removes())
+            }
             None => Verdict::because(Impact::Nothing, "how it is brought"),
         },
         (Fate::Stayed, None) => Verdict::plain(usual),
     }
 }
+
+/// Says which tool's object brings a release.
+const TOOL: &str = "delivery.apiVersion";
 
 /// What the values at a path reach, by the longest key that fits.
 fn reached(path: &str, usual: Impact, rows: &[Row]) -> Impact {

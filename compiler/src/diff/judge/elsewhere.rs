@@ -3,6 +3,7 @@
 use super::super::deltas::{Delta, Fate};
 use super::super::impact::Impact;
 use super::super::parts::Key;
+use super::super::place::VERSION;
 use super::{CLUSTER, Setting, Verdict};
 
 impl Setting<'_> {
@@ -15,12 +16,18 @@ impl Setting<'_> {
         };
         let is_condition = |path: &String| {
             let sides = [self.before, self.after];
-            sides.iter().any(|parts| parts.conditions.contains(path))
+            path == VERSION || sides.iter().any(|parts| parts.conditions.contains(path))
         };
         old.leaves.iter().any(|(path, leaf)| {
             let now = new.leaves.get(path);
             !is_condition(path) && now.is_some_and(|now| now.value != leaf.value)
         })
+    }
+
+    /// Whether the cluster that was is the one that is, whoever looks after it.
+    pub(super) fn is_there(&self) -> bool {
+        let [old, new] = [self.before, self.after].map(|parts| parts.all.contains_key(&Key::Place));
+        old && new && !self.is_elsewhere() && !(is_made(self.before) && is_made(self.after))
     }
 }
 

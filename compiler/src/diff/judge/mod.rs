@@ -1,20 +1,25 @@
 //! What a difference does to what runs: one table for each kind of part.
 
+mod capacity;
 mod charts;
 mod elsewhere;
 mod kinds;
+mod place;
 mod pools;
+mod resource;
+mod stored;
 mod versions;
 
 use super::deltas::{Delta, Fate};
 use super::impact::Impact;
 use super::parts::{Key, Part, Parts};
 use crate::lock::LOCK_FILE;
-use crate::plan::Change;
+use capacity::capacity;
 pub(super) use elsewhere::is_made;
 pub use kinds::is_known;
+use resource::field;
+pub(super) use stored::SMALLER_CLAIM;
 pub(super) use versions::{Move, move_of};
-use versions::{has_versions, version};
 
 /// What a difference does, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +79,20 @@ impl Setting<'_> {
         }
     }
 
+    /// Whether the tool that brought the tree as it was brings it no longer, or as another one.
+    pub(super) fn loses_its_tool(&self) -> bool {
+        !self.before.tool.is_empty() && !self.before.is_brought_as(self.after)
+    }
+
+    /// What a tool does that loses the tree.
+    pub(super) fn removes(&self) -> String {
+        format!(
+            "{} removes what it brought when it is told that it is gone: make it leave everything before this is \
+             committed, as the steps say (gpuc diff --plan)",
+            self.before.tool
+        )
+    }
+
     /// Where something stays that no script deletes.
     pub(super) fn stays(&self) -> &'static str {
         if self.before.own_hosts {
@@ -93,46 +112,22 @@ impl Setting<'_> {
 /// What a difference does.
 pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     let here = here(setting, delta);
+    // Where nothing was, nothing is disturbed.
+    if setting.before.all.is_empty() && here.impact < Impact::CapacityGained {
+        return Verdict::plain(Impact::Added);
+    }
     elsewhere::judge(setting, delta, &here).unwrap_or(here)
 }
 
 fn here(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     match &delta.key {
-        Key::Place if is_condition(setting, delta) => Verdict::because(
-            Impact::Nothing,
-            "the scripts only look at it, and stop until it is so: see to it first",
-        ),
-        Key::Place if delta.fate() == Fate::Came => Verdict::plain(Impact::Added),
-        Key::Place if delta.fate() == Fate::Went => Verdict::because(
-            Impact::Deleted,
-            format!(
-                "no script deletes what runs: it stays {} until you do",
-                setting.stays()
-            ),
-        ),
-        Key::Place => Verdict::because(
-            Impact::Replaced,
-            format!(
-                "it is another cluster then: the one that is there stays {} and what the scripts and the tool make \
-                 from now on is made elsewhere",
-                setting.stays()
-            ),
-        ),
+        Key::Place => place::judge(setting, delta),
         Key::Pool(name) => pools::judge(setting, name, delta),
-        Key::Resource(kind, name) => resource(setting, (kind, name), delta),
+        Key::Resource(kind, name) => resource::judge(setting, (kind, name), delta),
         Key::Release(_) => charts::judge(setting, delta),
         Key::Object { .. } => kinds::judge(setting, delta),
-        Key::Sync(..)
-            if !setting.before.tool.is_empty() && !setting.before.is_brought_as(setting.after) =>
-        {
-            Verdict::because(
-                Impact::WorkloadRestarted,
-                format!(
-                    "{} removes what it brought when it is told that it is gone: make it leave everything before this is \
-                     committed, as the steps say (gpuc diff --plan)",
-                    setting.before.tool
-                ),
-            )
+        Key::Sync(..) if delta.fate() != Fate::Came && setting.loses_its_tool() => {
+            Verdict::because(Impact::WorkloadRestarted, setting.removes())
         }
         Key::Sync(..) => match delta.fate() {
             Fate::Came => Verdict::plain(Impact::Added),
@@ -150,13 +145,6 @@ fn here(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         }
         Key::File(_) => Verdict::plain(Impact::Nothing),
     }
-}
-
-/// Whether it is only what a cluster of others must have before scripts do anything.
-fn is_condition(setting: &Setting<'_>, delta: &Delta) -> bool {
-    let path = delta.path.as_deref().unwrap_or_default();
-    let sides = [setting.before, setting.after];
-    sides.iter().any(|parts| parts.conditions.contains(path))
 }
 
 /// The script that makes the cluster itself.
@@ -178,100 +166,5 @@ fn file(path: &str) -> &'static str {
             "how it does what it does, when somebody runs it"
         }
         _ => "text that no field says more of: read it",
-    }
-}
-
-fn resource(setting: &Setting<'_>, (kind, name): (&str, &str), delta: &Delta) -> Verdict {
-    match delta.fate() {
-        Fate::Came => Verdict::plain(Impact::Added),
-        Fate::Went => {
-            let part = setting.part(&delta.key);
-            let is_cluster = part.is_some_and(|part| part.component == CLUSTER);
-            let renamed = is_cluster.then(|| elsewhere::renamed(setting, kind, name));
-            renamed.flatten().unwrap_or_else(|| {
-                Verdict::because(
-                    if is_cluster {
-                        Impact::Deleted
-                    } else {
-                        Impact::Nothing
-                    },
-                    format!(
-                        "no script deletes the {kind}: it stays {} until you do",
-                        setting.stays()
-                    ),
-                )
-            })
-        }
-        Fate::Stayed => field(setting, delta).unwrap_or(Verdict::plain(Impact::Nothing)),
-    }
-}
-
-/// What the cloud's table says of a field.
-fn field(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
-    let path = delta.path.as_deref()?;
-    let before = setting.before.all.get(&delta.key)?;
-    let after = setting.after.all.get(&delta.key)?;
-    let field = after.fields.get(path).or(before.fields.get(path))?;
-    Some(match field.change {
-        Change::Climbs { .. } | Change::Rolls { .. } if has_versions(delta) => {
-            version(field, delta)
-        }
-        Change::Replaces { reason } => Verdict::fact(Impact::Replaced, reason, field.source),
-        Change::Rolls { reason } => Verdict::fact(Impact::NodesRecreated, reason, field.source),
-        Change::Resizes => {
-            let pools = after.pools.iter().map(String::as_str);
-            let impact = capacity(setting, pools).unwrap_or_else(|| resized(delta));
-            Verdict::fact(impact, "nodes come or go", field.source)
-        }
-        Change::InPlace | Change::Climbs { .. } => {
-            Verdict::fact(Impact::Nothing, "changed in place", field.source)
-        }
-    })
-}
-
-/// Whether pools have less or more afterwards, by what each has at the fewest and at the most; nothing where that is as
-/// it was.
-fn capacity<'n>(setting: &Setting<'_>, names: impl IntoIterator<Item = &'n str>) -> Option<Impact> {
-    let sizes = |parts: &Parts, name: &str| {
-        let mut pools = parts.summary.pools.iter();
-        let pool = pools.find(|pool| pool.name == name)?;
-        let nodes = [pool.min_nodes, pool.max_nodes].map(u64::from);
-        Some([nodes, [pool.min_gpus, pool.max_gpus]].concat())
-    };
-    let both = names
-        .into_iter()
-        .filter_map(|name| sizes(setting.before, name).zip(sizes(setting.after, name)));
-    let pairs: Vec<(u64, u64)> = both
-        .flat_map(|(old, new)| old.into_iter().zip(new))
-        .collect();
-    if pairs.iter().any(|(old, new)| new < old) {
-        return Some(Impact::CapacityLost);
-    }
-    let grows = pairs.iter().any(|(old, new)| new > old);
-    grows.then_some(Impact::CapacityGained)
-}
-
-/// Whether there is less afterwards: a number that is smaller, or one that is gone.
-fn resized(delta: &Delta) -> Impact {
-    let less = |from: &serde_json::Value, to: &serde_json::Value| match (from.as_f64(), to.as_f64())
-    {
-        (Some(from), Some(to)) => to < from,
-        _ => false,
-    };
-    let is_less = match (&delta.from, &delta.to) {
-        (Some(serde_json::Value::Object(from)), Some(serde_json::Value::Object(to))) => from
-            .iter()
-            .any(|(key, from)| to.get(key).is_none_or(|to| less(from, to))),
-        // Places that nodes leave.
-        (Some(serde_json::Value::Array(from)), Some(serde_json::Value::Array(to))) => {
-            from.iter().any(|place| !to.contains(place))
-        }
-        (Some(from), Some(to)) => less(from, to),
-        (_, to) => to.is_none(),
-    };
-    if is_less {
-        Impact::CapacityLost
-    } else {
-        Impact::CapacityGained
     }
 }

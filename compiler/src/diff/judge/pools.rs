@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::deltas::{Delta, Fate};
 use super::super::impact::Impact;
 use super::super::parts::{self, Key};
-use super::{Setting, Verdict, field};
+use super::{Setting, Verdict, capacity, field};
 use crate::plan::PoolSummary;
 
 pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict {
@@ -92,7 +92,7 @@ fn handed_over(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
         setting.after.all.get(&delta.key)?,
     );
     let path = delta.path.as_deref()?;
-    if !old.fields.contains_key(path) && !new.fields.contains_key(path) {
+    if path != parts::MAKER && !old.fields.contains_key(path) && !new.fields.contains_key(path) {
         return None;
     }
     match (old.maker, new.maker) {
@@ -135,7 +135,7 @@ fn host(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
     };
     if let Some(name) = old.members.difference(&new.members).find(is_of) {
         return Some(Verdict::because(
-            Impact::CapacityLost,
+            Impact::WorkloadRestarted,
             format!(
                 "no script visits {name} any more: drain it, and take gpuc's labels and taints off, or it goes on serving"
             ),
@@ -218,8 +218,16 @@ fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     let part = setting.part(&delta.key);
     // Where a script makes the nodes, its table says what a change of the machine means.
     let is_made = part.is_some_and(|part| !part.fields.is_empty());
+    // Nodes of others, of which gpuc only reads what they are.
+    let is_theirs = setting.after.all.get(&delta.key);
+    let is_theirs = is_theirs.is_some_and(|part| part.leaves.contains_key(parts::SELECTOR));
     match path {
-        parts::NODES => Verdict::plain(super::resized(delta)),
+        parts::NODES => capacity::sized(setting, delta),
+        parts::SELECTOR => Verdict::because(
+            Impact::PluginRestarted,
+            "nodes that it no longer picks lose what serves them, and offer no GPUs any more; what runs there goes on",
+        ),
+        parts::TAINTS if is_theirs => taints_of_others(delta),
         parts::MACHINE | parts::CARDS if is_made => {
             Verdict::because(Impact::Nothing, "follows from the machine")
         }
@@ -261,6 +269,25 @@ fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         ),
         _ => Verdict::plain(Impact::Nothing),
     }
+}
+
+/// What becomes of taints that gpuc neither sets nor takes off.
+fn taints_of_others(delta: &Delta) -> Verdict {
+    let [before, after] = [&delta.from, &delta.to].map(|value| {
+        let list = value.as_ref().and_then(Json::as_array);
+        list.cloned().unwrap_or_default()
+    });
+    if before.iter().any(|taint| !after.contains(taint)) {
+        return Verdict::because(
+            Impact::PluginRestarted,
+            "no script takes a taint off nodes that others make: what gpuc brings tolerates it no longer, so nodes that \
+             still have it lose what serves them",
+        );
+    }
+    Verdict::because(
+        Impact::AccessChanged,
+        "no script puts a taint on nodes that others make: what gpuc brings tolerates it from now on",
+    )
 }
 
 /// Whether slices are involved, before or after.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::shown::{Cause, Change, Diff, Diffs};
 use super::{count, field, subject};
-use crate::diag::render::{data, property};
+use crate::diag::render::{data, property, visible};
 
 pub(super) fn render(diffs: &Diffs) -> String {
     let mut made: BTreeMap<(Option<&Cause>, &str), Vec<&Change>> = BTreeMap::new();
@@ -75,12 +75,12 @@ fn command(place: Option<&Cause>, cluster: &str, changes: &[&Change]) -> String 
     properties.push(format!("title={}", property(&title)));
     let mut lines: Vec<String> = Vec::new();
     for change in changes.iter().take(MOST) {
-        let first = change.fields.first().map(field);
+        let first = change.fields.first().map(|it| field(it, visible));
         let first = first.map(|first| format!(", {first}")).unwrap_or_default();
         lines.push(format!(
             "{}: {}{first}",
             change.impact.name(),
-            subject(change)
+            subject(change, visible)
         ));
     }
     if changes.len() > MOST {

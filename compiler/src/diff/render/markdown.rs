@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::super::impact::Impact;
 use super::super::shown::{Change, ClusterFate, Diff, Diffs};
-use super::{cause, count, field, subject};
-use crate::diag::render::cell;
+use super::{cause, count, field, on_nodes, subject};
+use crate::diag::render::{cell, code, visible};
 
 /// The most characters of what is printed. A comment on GitHub may have 65,536, by the error that its API answers to
 /// longer ones: "Body is too long (maximum is 65536 characters)". GitLab takes a million.
@@ -25,7 +25,7 @@ pub(super) fn render(diffs: &Diffs) -> String {
         .filter(|diff| !diff.is_silent())
         .collect();
     if differ.is_empty() {
-        return format!("### gpuc: nothing differs from {}\n", cell(&diffs.base));
+        return format!("### gpuc: nothing differs from {}\n", code(&diffs.base));
     }
     let means = diffs.worst.map_or(
         "the inputs are as they were, and a tree is not what they build",
@@ -33,7 +33,7 @@ pub(super) fn render(diffs: &Diffs) -> String {
     );
     let head = format!(
         "### gpuc: {means}\n\nCompared with {}.\n",
-        cell(&format!("`{}`", diffs.base))
+        code(&diffs.base)
     );
     let share = (LONGEST - RESERVE - head.chars().count()) / differ.len().max(1);
     let mut text = head;
@@ -48,9 +48,9 @@ pub(super) fn render(diffs: &Diffs) -> String {
     }
     if left_out > 0 {
         text.push_str(&format!(
-            "\n{} had no room here: `gpuc diff --base {}` shows them all.\n",
+            "\n{} had no room here: {} shows them all.\n",
             count(left_out, "more cluster that differs"),
-            diffs.base.replace('`', "'")
+            code(&format!("gpuc diff --base {}", diffs.base))
         ));
     }
     text
@@ -97,7 +97,7 @@ fn head(diff: &Diff) -> String {
         text.push_str(&format!("\n**{words}**\n\n"));
         let named: Vec<_> = diff.unbuilt_files(false).collect();
         for file in named.iter().take(FEW_FILES) {
-            text.push_str(&format!("- {}: {}\n", cell(&file.path), file.how()));
+            text.push_str(&format!("- {}: {}\n", code(&file.path), file.how()));
         }
         if named.len() > FEW_FILES {
             let more = named.len() - FEW_FILES;
@@ -150,12 +150,9 @@ const FEW_FILES: usize = 10;
 const FEW: usize = 3;
 
 fn row(change: &Change) -> String {
-    let mut what = cell(&subject(change));
-    if let Some(nodes) = change.nodes {
-        what.push_str(&format!(", on {} nodes", nodes.words()));
-    }
+    let mut what = subject(change, code) + &on_nodes(change);
     for difference in change.fields.iter().take(1) {
-        what.push_str(&format!("<br>{}", cell(&field(difference))));
+        what.push_str(&format!("<br>{}", field(difference, code)));
     }
     if change.fields.len() > 1 {
         what.push_str(&format!(
@@ -163,11 +160,7 @@ fn row(change: &Change) -> String {
             count(change.fields.len() - 1, "more field")
         ));
     }
-    let causes = change
-        .causes
-        .iter()
-        .take(FEW)
-        .map(|made| cell(&cause(made)));
+    let causes = change.causes.iter().take(FEW).map(|made| cause(made, code));
     let mut why: Vec<String> = causes.collect();
     if change.causes.len() > FEW {
         why.push(format!(
@@ -218,7 +211,8 @@ fn steps(diff: &Diff) -> String {
     for (number, step) in diff.rollout.iter().enumerate() {
         steps.push_str(&format!("{}. {}\n", number + 1, cell(&step.what)));
         if !step.commands.is_empty() {
-            let commands = step.commands.join("\n   ");
+            let commands: Vec<String> = step.commands.iter().map(|it| visible(it)).collect();
+            let commands = commands.join("\n   ");
             // A fence that no command can end.
             let fence = "`".repeat(3.max(longest_run(&commands) + 1));
             steps.push_str(&format!("   {fence}sh\n   {commands}\n   {fence}\n"));
@@ -229,10 +223,7 @@ fn steps(diff: &Diff) -> String {
 
 /// The steps of the rollout of each cluster.
 pub(super) fn plan(diffs: &Diffs) -> String {
-    let mut text = format!(
-        "### gpuc: the steps since {}\n",
-        cell(&format!("`{}`", diffs.base))
-    );
+    let mut text = format!("### gpuc: the steps since {}\n", code(&diffs.base));
     let mut left_out = 0;
     for diff in diffs.clusters.iter().filter(|diff| !diff.is_empty()) {
         let steps = if diff.rollout.is_empty() {
@@ -262,8 +253,9 @@ fn picture(text: &mut String, diff: &Diff, room: usize) {
         return;
     };
     let name = cell(&diff.cluster);
+    let fence = "`".repeat(3.max(longest_run(drawn) + 1));
     let drawn = format!(
-        "\n<details><summary>{name} as it will be</summary>\n\n```mermaid\n{}\n```\n\n</details>\n",
+        "\n<details><summary>{name} as it will be</summary>\n\n{fence}mermaid\n{}\n{fence}\n\n</details>\n",
         drawn.trim_end()
     );
     if text.chars().count() + drawn.chars().count() < room * 4 / 5 {
@@ -283,20 +275,16 @@ fn details(text: &mut String, changes: &[&Change], room: usize) {
         .iter()
         .filter(|change| change.fields.len() > 1 || change.names.len() > 1)
     {
-        let mut detail = format!(
-            "\n**{}** {}\n",
-            change.impact.name(),
-            cell(&subject(change))
-        );
+        let mut detail = format!("\n**{}** {}\n", change.impact.name(), subject(change, code));
         if change.names.len() > 1 {
-            let names: Vec<String> = change.names.iter().map(|name| cell(name)).collect();
+            let names: Vec<String> = change.names.iter().map(|name| code(name)).collect();
             detail.push_str(&format!("\n{}\n", names.join(", ")));
         }
         if !change.fields.is_empty() {
             detail.push('\n');
         }
         for difference in &change.fields {
-            detail.push_str(&format!("- {}\n", cell(&field(difference))));
+            detail.push_str(&format!("- {}\n", field(difference, code)));
         }
         let full = text.chars().count() + folded.chars().count() + detail.chars().count() + 200;
         if left_out == 0 && full < room {

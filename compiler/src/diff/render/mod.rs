@@ -3,11 +3,10 @@
 mod github;
 mod markdown;
 mod text;
+mod values;
 
-use serde_json::Value as Json;
-
-use super::shown::{Cause, Change, ClusterFate, Diffs, FieldChange};
-use crate::diag::render::visible;
+use super::parts::Key;
+use super::shown::{Cause, Change, ClusterFate, Diffs, FieldChange, Range};
 pub use markdown::LONGEST;
 
 /// How differences are printed.
@@ -52,17 +51,30 @@ pub fn schema() -> String {
     text + "\n"
 }
 
+/// How a format writes what came from people's files.
+type Quote = fn(&str) -> String;
+
 /// What changes, in words: `pool train`, `3 PrometheusRules: a, b, c`.
-fn subject(change: &Change) -> String {
+fn subject(change: &Change, quote: Quote) -> String {
     let went = match change.fate {
         ClusterFate::Added => "new ",
         ClusterFate::Removed => "gone: ",
         ClusterFate::Kept => "",
     };
     match change.names.as_slice() {
-        [one] => format!("{went}{} {}", change.kind, visible(one)),
+        [one] if change.kind == Key::Place.kind() => format!("{went}{} {one}", change.kind),
+        [one] => format!("{went}{} {}", change.kind, quote(one)),
         many => format!("{went}{} {}", many.len(), plural(&change.kind)),
     }
+}
+
+/// The nodes that it happens on: `, on 1 node`.
+fn on_nodes(change: &Change) -> String {
+    let words = |nodes: Range| {
+        let plural = if nodes.max == 1 { "" } else { "s" };
+        format!(", on {} node{plural}", nodes.words())
+    };
+    change.nodes.map(words).unwrap_or_default()
 }
 
 fn plural(kind: &str) -> String {
@@ -74,52 +86,29 @@ fn plural(kind: &str) -> String {
 }
 
 /// A field's change in words: `machine type p5.48xlarge → p5e.48xlarge`.
-fn field(field: &FieldChange) -> String {
-    let of = field.of.as_ref().map(|of| format!("{}: ", visible(of)));
-    let path = visible(&field.path);
+fn field(field: &FieldChange, quote: Quote) -> String {
+    let of = field.of.as_ref().map(|of| format!("{}: ", quote(of)));
+    let path = quote(&field.path);
     let of = of.unwrap_or_default();
     match (&field.from, &field.to) {
-        (Some(from), Some(to)) => format!("{of}{path} {} → {}", value(from), value(to)),
-        (None, Some(to)) => format!("{of}{path} + {}", value(to)),
-        (Some(from), None) => format!("{of}{path} - {}", value(from)),
+        (Some(from), Some(to)) => {
+            let (from, to) = values::pair(from, to);
+            format!("{of}{path} {} → {}", quote(&from), quote(&to))
+        }
+        (None, Some(to)) => format!("{of}{path} + {}", quote(&values::value(to))),
+        (Some(from), None) => format!("{of}{path} - {}", quote(&values::value(from))),
         (None, None) => format!("{of}{path}"),
     }
 }
 
-/// The most characters of a value in words.
-const LONGEST_VALUE: usize = 80;
-
-/// A value in words, its middle left out where it is long.
-fn value(value: &Json) -> String {
-    let text = match value {
-        Json::String(text) if !text.is_empty() => text.clone(),
-        Json::Array(items) if items.is_empty() => "none".to_owned(),
-        Json::Null => "none".to_owned(),
-        Json::String(_) => "nothing".to_owned(),
-        Json::Object(fields) if fields.len() == 2 => match (fields.get("min"), fields.get("max")) {
-            (Some(min), Some(max)) if min == max => min.to_string(),
-            (Some(min), Some(max)) => format!("{min}-{max}"),
-            _ => value.to_string(),
-        },
-        other => other.to_string(),
-    };
-    let text = visible(&text);
-    let count = text.chars().count();
-    if count <= LONGEST_VALUE {
-        return text;
-    }
-    let head: String = text.chars().take(LONGEST_VALUE / 2).collect();
-    let tail: String = text.chars().skip(count - LONGEST_VALUE / 2 + 1).collect();
-    format!("{head}…{tail}")
-}
-
 /// An edit in words: `gpu-cluster.yaml:12:5 nodePools[train].machine`.
-fn cause(cause: &Cause) -> String {
-    let path = visible(&cause.path);
+fn cause(cause: &Cause, quote: Quote) -> String {
+    let path = quote(&cause.path);
     match (&cause.file, cause.line, cause.column) {
         (Some(file), Some(line), Some(column)) => {
             let gone = if cause.in_base { ", which is gone" } else { "" };
-            format!("{}:{line}:{column} {path}{gone}", visible(file))
+            let place = quote(&format!("{file}:{line}:{column}"));
+            format!("{place} {path}{gone}")
         }
         _ => path,
     }
@@ -136,18 +125,10 @@ fn count(number: usize, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn values_are_short_and_visible() {
-        assert_eq!(value(&json!({"min": 2, "max": 8})), "2-8");
-        assert_eq!(value(&json!("a\u{1b}b")), "a\u{241b}b");
-        assert_eq!(
-            value(&json!("x".repeat(500))).chars().count(),
-            LONGEST_VALUE
-        );
+    fn what_is_counted_has_its_plural() {
         assert_eq!(count(2, "NetworkPolicy"), "2 NetworkPolicies");
         assert_eq!(count(3, "StorageClass"), "3 StorageClasses");
     }

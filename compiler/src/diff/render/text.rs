@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::super::impact::Impact;
 use super::super::shown::{Change, ClusterFate, Diff, Diffs};
-use super::{cause, count, field, subject};
+use super::{cause, count, field, on_nodes, subject};
 use crate::diag::render::visible;
 
 /// How many fields of a change are printed unless all are asked for.
@@ -135,14 +135,7 @@ fn lines_of(file: &super::super::shown::FileChange) -> usize {
 fn one(text: &mut String, change: &Change, all: bool) {
     let name = change.impact.name();
     let color = color(change.impact);
-    let nodes = change.nodes.map(|nodes| {
-        format!(
-            ", on {} node{}",
-            nodes.words(),
-            if nodes.max == 1 { "" } else { "s" }
-        )
-    });
-    let subject = subject(change) + &nodes.unwrap_or_default();
+    let subject = subject(change, visible) + &on_nodes(change);
     put(
         text,
         format_args!(
@@ -175,7 +168,7 @@ fn one(text: &mut String, change: &Change, all: bool) {
         change.fields.len().min(FEW)
     };
     for difference in &change.fields[..shown] {
-        line(&field(difference));
+        line(&field(difference, visible));
     }
     if change.fields.len() > shown {
         line(&format!(
@@ -192,7 +185,7 @@ fn one(text: &mut String, change: &Change, all: bool) {
         change.causes.len().min(FEW)
     };
     for made in &change.causes[..shown] {
-        line(&format!("\x1b[2mby {}\x1b[0m", cause(made)));
+        line(&format!("\x1b[2mby {}\x1b[0m", cause(made, visible)));
     }
     if change.causes.len() > shown {
         line(&format!(

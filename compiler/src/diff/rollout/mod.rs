@@ -1,6 +1,7 @@
 //! What to do in which order, where one run of the scripts and one sync are not enough.
 
 mod brought;
+mod claims;
 mod cloud;
 mod elsewhere;
 mod gitops;
@@ -92,6 +93,7 @@ impl Rollout<'_> {
     /// The steps in their order: what runs is brought what it needs before anything that it leaves is taken away.
     fn ordered(&self) -> Vec<Step> {
         let mut ahead: Vec<Step> = self.conditions().into_iter().collect();
+        ahead.extend(self.smaller_claims());
         ahead.extend(self.versions());
         ahead.extend(self.old_tool_leaves());
         ahead.extend(self.beside());

@@ -1,12 +1,12 @@
 //! What becomes of Kubernetes objects, kind by kind.
 
-use gpuc_schema::config::Quantity;
-use serde_json::Value as Json;
+use std::cmp::Ordering;
 
 use super::super::deltas::{Delta, Fate};
 use super::super::impact::Impact;
 use super::super::parts::{Key, Part};
-use super::{Setting, Verdict};
+use super::{Setting, Verdict, stored};
+mod quota;
 mod table;
 
 use Impact::{
@@ -28,7 +28,7 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         return Verdict::plain(Nothing);
     };
     let part = setting.part(&delta.key);
-    if let Some(verdict) = part.and_then(|part| by_use(name, part, delta)) {
+    if let Some(verdict) = part.and_then(|part| by_use(setting, name, part, delta)) {
         return verdict;
     }
     let Some(kind) = find(group, name) else {
@@ -64,16 +64,27 @@ fn is_in_new_namespace(setting: &Setting<'_>, key: &Key) -> bool {
 }
 
 /// Objects whose use says more than their kind.
-fn by_use(kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
+fn by_use(setting: &Setting<'_>, kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
+    // It stays.
+    if delta.fate() == Fate::Went && !setting.prunes {
+        return None;
+    }
+    let path = delta.path.as_deref().unwrap_or_default();
     let is_dashboard = || part.leaves.keys().any(|path| path.contains("grafana"));
     match (kind, part.component.as_str()) {
         ("ConfigMap", "monitoring") => Some(Verdict::plain(WatchedDifferently)),
         ("ConfigMap", _) if is_dashboard() => Some(Verdict::plain(WatchedDifferently)),
+        ("ConfigMap", "gpuc-runtime") if path.contains(" » metrics.") => Some(Verdict::because(
+            WatchedDifferently,
+            "gpuc-runtime reads it while it runs: which metrics it has then",
+        )),
         ("ConfigMap", "gpuc-runtime") if delta.fate() == Fate::Stayed => Some(Verdict::because(
             PluginRestarted,
             "gpuc-runtime reads it while it runs, and advertises what it says then",
         )),
-        (_, "nvidia-driver-installer") => Some(Verdict::plain(Impact::DriverRestarted)),
+        ("ConfigMap" | "DaemonSet", "nvidia-driver-installer") => {
+            Some(Verdict::plain(Impact::DriverRestarted))
+        }
         _ => None,
     }
 }
@@ -84,6 +95,19 @@ fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, name: &str) -> 
             Nothing,
             "nothing removes a namespace: with it would go all that is in it",
         ),
+        // Who was in it is told of first: what was taken away is not gone.
+        "RoleBinding" | "ClusterRoleBinding"
+            if !setting.prunes && !setting.after.all.is_empty() =>
+        {
+            Verdict::because(
+                Impact::AccessChanged,
+                format!(
+                    "access that is taken away here stays: {}, until `kubectl delete {}`",
+                    setting.nobody(),
+                    name.to_lowercase()
+                ),
+            )
+        }
         _ if !setting.prunes => Verdict::because(
             Nothing,
             format!(
@@ -125,6 +149,14 @@ fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta
     match row {
         Some(Row::Is(_, impact, "")) => Verdict::plain(*impact),
         Some(Row::Is(_, impact, words)) => Verdict::because(*impact, *words),
+        Some(Row::Restarts(_)) if kind.name == "DaemonSet" && is_selection(path) => {
+            let (impact, _) = restart(part);
+            Verdict::because(
+                impact,
+                "its pods leave nodes that no longer have these labels, with what they do for them, and come to those that \
+                 have",
+            )
+        }
         Some(Row::Restarts(_)) => {
             let (impact, words) = restart(part);
             Verdict::because(impact, words)
@@ -133,11 +165,13 @@ fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta
             Verdict::because(WorkloadRestarted, "pods are taken away")
         }
         Some(Row::Pods(_)) => Verdict::because(Added, "pods are added"),
-        Some(Row::Quota(_)) => Verdict::plain(if is_less(delta) {
-            QuotaCut
-        } else {
-            QuotaRaised
+        Some(Row::Quota(_)) => Verdict::plain(match quota::direction(path, delta) {
+            Some(Ordering::Less) => QuotaCut,
+            Some(Ordering::Greater) => QuotaRaised,
+            Some(Ordering::Equal) => Nothing,
+            None => kind.changed,
         }),
+        Some(Row::Size(_)) => stored::claim(setting, is_less(delta)),
         // How a maker is told of a size is its own: what the pool has decides.
         Some(Row::Capacity(_))
             if let Some(impact) = part.and_then(|part| {
@@ -176,17 +210,17 @@ fn restart(part: Option<&Part>) -> (Impact, &'static str) {
     }
 }
 
+/// Whether a field says which nodes pods run on.
+fn is_selection(path: &str) -> bool {
+    path.contains(".nodeAffinity.") || path.contains(".nodeSelector")
+}
+
 /// Whether a quantity is smaller than before, or was none and is one.
 fn is_less(delta: &Delta) -> bool {
-    let number = |value: &Option<Json>| {
-        let text = match value {
-            Some(Json::Number(number)) => number.to_string(),
-            Some(Json::String(text)) => text.clone(),
-            _ => return None,
-        };
-        Quantity(text).thousandths()
-    };
-    match (number(&delta.from), number(&delta.to)) {
+    match (
+        quota::number(delta.from.as_ref()),
+        quota::number(delta.to.as_ref()),
+    ) {
         (Some(from), Some(to)) => to < from,
         // No limit before, one now.
         (None, Some(_)) => delta.from.is_none(),

@@ -35,6 +35,8 @@ pub(super) enum Row {
     Quota(&'static str),
     /// The limits of a pool whose nodes come and go.
     Capacity(&'static str),
+    /// How much a volume claim asks for.
+    Size(&'static str),
 }
 
 impl Kind {
@@ -59,7 +61,8 @@ impl Row {
             | Self::Restarts(key)
             | Self::Pods(key)
             | Self::Quota(key)
-            | Self::Capacity(key) => key,
+            | Self::Capacity(key)
+            | Self::Size(key) => key,
         }
     }
 }
@@ -121,7 +124,11 @@ const NEXT_RUN: &str = "from its next run on";
 
 /// Every kind that gpuc makes, by group and name.
 pub(super) const KINDS: &[Kind] = &[
-    kind("", "ConfigMap", ServiceRestarted),
+    Kind {
+        // What read it leaves with it.
+        went: Nothing,
+        ..kind("", "ConfigMap", ServiceRestarted)
+    },
     Kind {
         rows: &[Row::Is("status", Nothing, "")],
         went: Nothing,
@@ -129,11 +136,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         went: Deleted,
-        rows: &[Row::Is(
-            "spec.resources.requests.storage",
-            Nothing,
-            "the volume grows, where its class lets it",
-        )],
+        rows: &[Row::Size("spec.resources.requests.storage")],
         fixed: &[("spec", CLAIM)],
         ..kind("", "PersistentVolumeClaim", Nothing)
     },
@@ -186,7 +189,10 @@ pub(super) const KINDS: &[Kind] = &[
         ],
         ..kind("apps", "StatefulSet", Nothing)
     },
-    kind("autoscaling", "HorizontalPodAutoscaler", Nothing),
+    Kind {
+        rows: &[Row::Pods("spec.minReplicas"), Row::Pods("spec.maxReplicas")],
+        ..kind("autoscaling", "HorizontalPodAutoscaler", Nothing)
+    },
     Kind {
         went: WorkloadRestarted,
         rows: &[Row::Is("spec", Nothing, NEXT_RUN)],

@@ -1,0 +1,252 @@
+//! What is said of impacts: in which words, on how many nodes, and of which cluster first.
+
+use gpuc::compile::Compilation;
+use gpuc::diff::{Change, ClusterFate, Diff, Impact, Pair, diff};
+
+use super::command::{commit, committed, gpuc, said};
+use super::plan::{edited, example, in_order};
+use super::{of_texts, options, sides};
+
+fn change<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d Change {
+    let mut changes = diff.changes.iter();
+    let is_it = |it: &&Change| it.kind == kind && it.names.iter().any(|of| of.contains(name));
+    let found = changes.find(is_it);
+    found.unwrap_or_else(|| panic!("{kind} {name}: {:#?}", diff.changes))
+}
+
+fn because<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d str {
+    change(diff, kind, name)
+        .because
+        .as_deref()
+        .unwrap_or_default()
+}
+
+/// An example as a cluster that comes, or that goes.
+fn alone(name: &str, is_new: bool) -> Diff {
+    let text = example(name);
+    let sides = sides(&text, &text).unwrap();
+    let one: Option<&Compilation> = Some(&sides.after);
+    let pair = Pair {
+        before: one.filter(|_| !is_new),
+        after: one.filter(|_| is_new),
+        committed: None,
+    };
+    diff(pair, &options(), &sides.sources).unwrap()
+}
+
+#[test]
+fn a_new_cluster_disturbs_nothing() {
+    for name in ["gke-training-a3", "eks-queues", "eks-flux", "on-prem-mig"] {
+        let found = alone(name, true);
+        let worst = found.worst.unwrap();
+        assert!(worst >= Impact::CapacityGained, "{name}: {}", worst.name());
+        assert!(
+            found.changes.iter().all(|it| !it.causes.is_empty()),
+            "{name}"
+        );
+        let cause = &found.changes[0].causes[0];
+        assert_eq!(cause.path, "metadata.name");
+        assert_eq!(cause.file.as_deref(), Some("gpu-cluster.yaml"));
+        assert!(!cause.in_base);
+    }
+}
+
+#[test]
+fn a_cluster_that_goes_is_counted_whole_and_its_objects_stay() {
+    let found = alone("gke-training-a3", false);
+    let cluster = change(&found, "cluster", "itself");
+    assert_eq!(cluster.nodes.unwrap().max, 6);
+    assert!(cluster.causes[0].in_base);
+    let installer = change(&found, "DaemonSet", "nvidia-driver-installer");
+    assert_eq!(installer.impact, Impact::Nothing);
+    let first = because(&found, "GKE cluster's first pool", "default-pool");
+    assert!(!first.contains("bill"), "{first}");
+}
+
+#[test]
+fn a_setting_that_nobody_looks_after_is_not_on_the_bill() {
+    let found = edited("eks-teams", "    network: isolated\n", "");
+    let network = because(&found, "EKS network plugin", "vpc-cni");
+    assert_eq!(network, "no script looks after it any more");
+    let found = edited(
+        "aks-mig-a100",
+        "  classes: [{name: datasets, volumes: {files: {type: blob-nfs}}}]\n",
+        "  classes: []\n",
+    );
+    let driver = because(&found, "AKS cluster", "aks-mig-a100");
+    assert!(
+        driver.contains("stays as it is until you change it"),
+        "{driver}"
+    );
+    let found = edited(
+        "eks-karpenter",
+        "autoscaler: karpenter",
+        "autoscaler: clusterAutoscaler",
+    );
+    let nodes = because(&found, "nodes of Karpenter", "");
+    assert!(!nodes.contains("bill"), "{nodes}");
+}
+
+#[test]
+fn the_cluster_stays_when_others_look_after_it() {
+    let found = edited(
+        "quickstart",
+        "cluster: {create: {}}",
+        "cluster: {existing: {}}",
+    );
+    let gone = because(&found, "EKS cluster", "quickstart");
+    assert!(gone.starts_with("nothing leaves"), "{gone}");
+    let text = example("quickstart");
+    let there = text.replace("cluster: {create: {}}", "cluster: {existing: {}}");
+    let found = of_texts(&there, &text);
+    let came = because(&found, "EKS cluster", "quickstart");
+    assert!(came.starts_with("it is there"), "{came}");
+}
+
+#[test]
+fn what_may_be_the_same_under_another_name_is_no_certainty() {
+    for (name, from, to) in [
+        ("on-prem-dgx", "context: dgx-lab", "context: dgx-hall"),
+        (
+            "aks-argocd",
+            "    cluster: aks-argocd",
+            "    cluster: other",
+        ),
+    ] {
+        let found = edited(name, from, to);
+        let words = because(&found, "cluster", "itself");
+        assert!(
+            words.contains("unless it is the same under another name"),
+            "{words}"
+        );
+    }
+    let found = edited(
+        "aks-spot",
+        "resourceGroup: ml-batch",
+        "resourceGroup: other",
+    );
+    assert!(!because(&found, "cluster", "itself").contains("unless"));
+}
+
+#[test]
+fn nodes_are_those_that_it_happens_on() {
+    let found = edited("eks-existing", "nodegroup: gpu-a", "nodegroup: gpu-x");
+    let set = change(&found, "DaemonSet", "gpuc-runtime-gpu-a");
+    assert_eq!(set.nodes.unwrap().max, 2);
+    assert!(because(&found, "DaemonSet", "gpuc-runtime-gpu-a").contains("leave nodes"));
+    let found = edited(
+        "aks-operator-mig",
+        "{gpus: \"1\", layout: [{profile: 3g.40gb, count: 2}]}",
+        "{gpus: \"1\", layout: [{profile: 2g.20gb, count: 3}]}",
+    );
+    let release = change(&found, "Helm release", "gpu-operator");
+    assert_eq!(release.impact, Impact::SlicesRecut);
+    assert_eq!(release.nodes.unwrap().max, 2);
+}
+
+#[test]
+fn access_that_stays_although_it_is_taken_away_comes_first() {
+    let found = edited(
+        "eks-teams",
+        "user: ada@acme.dev, role: admin",
+        "user: ada@acme.dev, role: view",
+    );
+    let first = &found.changes[0];
+    assert_eq!(first.fate, ClusterFate::Removed);
+    assert_eq!(first.kind, "RoleBinding");
+    let words = first.because.as_deref().unwrap_or_default();
+    assert!(
+        words.starts_with("access that is taken away here stays"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_hub_leaves_with_its_database() {
+    let tool = "gitops:\n  flux: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}\n";
+    let text = example("on-prem-mig") + tool;
+    let without = |text: &str| {
+        let (head, _) = text.split_once("notebooks:\n  jupyterHub:").unwrap();
+        format!("{head}{tool}")
+    };
+    let found = of_texts(&text, &without(&text));
+    assert_eq!(found.worst, Some(Impact::Deleted));
+    assert!(because(&found, "Helm release", "jupyterhub").contains("database"));
+    let outside = text.replace("      hub:\n", "      hub:\n        db: {type: postgres}\n");
+    let found = of_texts(&outside, &without(&outside));
+    assert_eq!(found.worst, Some(Impact::ServiceRestarted));
+}
+
+#[test]
+fn a_new_tool_disturbs_nothing_and_the_old_one_takes_what_it_brought() {
+    let text = example("eks-flux");
+    let (head, rest) = text.split_once("  flux:\n").unwrap();
+    let end = rest.find("\n\n").unwrap_or(rest.len());
+    let lines = rest[..end]
+        .lines()
+        .take_while(|line| line.starts_with("    "))
+        .count();
+    let kept: Vec<&str> = rest.lines().skip(lines).collect();
+    let argocd = "  argocd: {repository: \"ssh://git@git.example.com/acme/gitops.git\", branch: main, path: \
+                  clusters/eks-flux}\n";
+    let found = of_texts(&text, &format!("{head}{argocd}{}\n", kept.join("\n")));
+    for change in &found.changes {
+        if change.fate == ClusterFate::Added {
+            assert!(
+                change.impact >= Impact::Added,
+                "{} {:?}",
+                change.kind,
+                change.names
+            );
+        }
+    }
+    let release = change(&found, "Helm release", "nvidia-device-plugin-infer");
+    assert_eq!(release.impact, Impact::WorkloadRestarted);
+    let words = release.because.as_deref().unwrap_or_default();
+    assert!(words.starts_with("Flux removes what it brought"), "{words}");
+}
+
+#[test]
+fn the_worst_cluster_comes_first() {
+    let folder = committed();
+    let path = folder.path();
+    let text = std::fs::read_to_string(path.join("gpu-cluster.yaml")).unwrap();
+    let named = |name: &str| text.replace("name: eks-teams", &format!("name: {name}"));
+    std::fs::write(path.join("z.gpu-cluster.yaml"), named("z")).unwrap();
+    commit(path);
+    std::fs::remove_file(path.join("z.gpu-cluster.yaml")).unwrap();
+    std::fs::write(path.join("a.gpu-cluster.yaml"), named("a")).unwrap();
+    let told = said(&gpuc(path, &["diff", "."]));
+    let at = |words: &str| {
+        told.find(words)
+            .unwrap_or_else(|| panic!("{words}: {told}"))
+    };
+    assert!(at("z, gone since HEAD") < at("a, a new cluster"), "{told}");
+    assert!(told.contains("by a.gpu-cluster.yaml:5:"), "{told}");
+}
+
+#[test]
+fn an_edit_that_does_nothing_to_it_is_not_blamed() {
+    let text = example("gke-inference-l4");
+    let after = text
+        .replace(
+            "zones: [us-central1-a, us-central1-b] # not",
+            "zones: [us-central1-a] # not",
+        )
+        .replace("{timeSlicing: {replicas: 4}}", "{mps: {replicas: 4}}");
+    let found = of_texts(&text, &after);
+    let shares = |change: &&Change| change.fields.iter().any(|field| field.path == "sharing");
+    let sharing = found.changes.iter().find(shares).unwrap();
+    let causes: Vec<&str> = sharing.causes.iter().map(|it| it.path.as_str()).collect();
+    assert!(
+        causes.iter().all(|path| path.contains(".sharing")),
+        "{causes:?}"
+    );
+    assert_eq!(causes.len(), 2, "{causes:?}");
+}
+
+#[test]
+fn a_claim_that_shrinks_is_taken_back_first() {
+    let found = edited("eks-training-job", "sizeGiB: 2000", "sizeGiB: 1000");
+    in_order(&found, &["No volume claim gets smaller", "gpuc build"]);
+}
