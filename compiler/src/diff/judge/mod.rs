@@ -23,6 +23,8 @@ pub(crate) struct Verdict {
     pub because: Option<String>,
     /// Where that stands, for facts.
     pub source: Option<&'static str>,
+    /// Whether the API server refuses the change, so that the object is deleted and made again.
+    pub is_fixed: bool,
 }
 
 impl Verdict {
@@ -32,6 +34,7 @@ impl Verdict {
             impact,
             because: None,
             source: None,
+            is_fixed: false,
         }
     }
 
@@ -88,6 +91,20 @@ impl Setting<'_> {
     }
 }
 
+/// Whether programs compute through the daemon of the Multi-Process Service on some of these pools, or shall: it ends
+/// with the pod that holds it, and they with it. No name stands for every pool.
+fn computes_by_mps(setting: &Setting<'_>, pools: &std::collections::BTreeSet<String>) -> bool {
+    let both = [setting.before, setting.after];
+    let mut all = both.iter().flat_map(|parts| &parts.summary.pools);
+    all.any(|pool| {
+        pool.sharing.starts_with("MPS") && (pools.is_empty() || pools.contains(&pool.name))
+    })
+}
+
+/// Why what holds that daemon does not restart unnoticed.
+const ENDS_CLIENTS: &str = "the daemon of the Multi-Process Service is in its pods, and with it ends all that computes \
+    through it: free the GPUs first";
+
 /// What a difference does.
 pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     match &delta.key {
@@ -113,8 +130,8 @@ pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         ),
         Key::Pool(name) => pools::judge(setting, name, delta),
         Key::Resource(kind, _) => resource(setting, kind, delta),
-        Key::Release(_) => charts::judge(setting, delta),
-        Key::Object { .. } => kinds::judge(setting, delta),
+        Key::Release(_) => ends_clients(setting, delta, charts::judge(setting, delta)),
+        Key::Object { .. } => ends_clients(setting, delta, kinds::judge(setting, delta)),
         Key::Sync(..)
             if !setting.before.tool.is_empty() && setting.before.tool != setting.after.tool =>
         {
@@ -142,6 +159,22 @@ pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             Verdict::because(Impact::Nothing, file(path))
         }
         Key::File(_) => Verdict::plain(Impact::Nothing),
+    }
+}
+
+/// What restarts a plugin restarts the daemon of the Multi-Process Service with it, where there is one.
+fn ends_clients(setting: &Setting<'_>, delta: &Delta, verdict: Verdict) -> Verdict {
+    let holds = |part: &Part| match part.chart {
+        // The operator has no such daemon.
+        Some(chart) => chart.name == crate::chart::NVIDIA_DEVICE_PLUGIN.name,
+        None => matches!(&delta.key, Key::Object { kind, .. } if kind == "DaemonSet"),
+    };
+    let part = setting.part(&delta.key);
+    let ends = part.is_some_and(|part| holds(part) && computes_by_mps(setting, &part.pools));
+    if verdict.impact == Impact::PluginRestarted && ends {
+        Verdict::because(Impact::WorkloadRestarted, ENDS_CLIENTS)
+    } else {
+        verdict
     }
 }
 

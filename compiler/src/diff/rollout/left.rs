@@ -5,7 +5,6 @@ use super::super::judge::CLUSTER;
 use super::super::parts::{Key, Part};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::{Rollout, ids, pools, text};
-use crate::chart::Chart;
 use crate::model::POOL_LABEL;
 use crate::plan::Maker;
 use crate::plan::Resource;
@@ -62,6 +61,8 @@ impl Rollout<'_> {
         }
         steps.extend(self.hosts());
         steps.extend(self.objects_left());
+        steps.extend(self.kinds_left());
+        steps.extend(self.data_left());
         steps
     }
 
@@ -277,7 +278,15 @@ impl Rollout<'_> {
                 match change.kind.as_str() {
                     // With a namespace would go all that is in it.
                     "Namespace" => {}
-                    "Helm release" if !self.is_pruned(name) => releases.push(self.uninstall(name)),
+                    // Data is a step of its own.
+                    "PersistentVolumeClaim" => {}
+                    "Helm release" if self.brings_kinds(name) || self.is_hub(name) => {}
+                    _ if self.is_early(name) || self.is_early_queue(&change.kind) => {}
+                    "NicNodePolicy" if self.is_driver_left(name) => {}
+                    "DeviceClass" if self.claims_end().is_some() => {}
+                    "Helm release" if !self.setting.prunes => {
+                        releases.extend(self.uninstalled(name));
+                    }
                     kind if kind.starts_with(char::is_uppercase)
                         && !kind.contains(' ')
                         && self.stays(change)
@@ -289,6 +298,8 @@ impl Rollout<'_> {
                 }
             }
         }
+        // Without its quota a namespace may use all there is: who may use it goes first.
+        objects.sort_by_key(|command| command.contains(" delete resourcequota "));
         objects.extend(releases);
         objects.extend(self.resources_left());
         (!objects.is_empty()).then(|| Step {
@@ -324,7 +335,7 @@ impl Rollout<'_> {
             .all
             .keys()
             .any(|key| matches!(key, Key::Object { kind, .. } if *kind == change.kind));
-        is_object && (!self.setting.prunes || change.kind == "PersistentVolumeClaim")
+        is_object && !self.setting.prunes
     }
 
     /// Whether a step for a pool names it already.
@@ -332,34 +343,6 @@ impl Rollout<'_> {
         let [old, _] = self.pool(name);
         let maker = old.and_then(|part| part.maker);
         maker.is_some_and(|maker| maker.kinds.iter().any(|(of, _)| *of == kind))
-    }
-
-    fn is_pruned(&self, release: &str) -> bool {
-        let part = self
-            .setting
-            .before
-            .all
-            .get(&Key::Release(release.to_owned()));
-        let brings = part
-            .and_then(|part| part.chart)
-            .is_some_and(Chart::brings_kinds);
-        self.setting.prunes && !brings
-    }
-
-    fn uninstall(&self, name: &str) -> String {
-        let part = self.setting.before.all.get(&Key::Release(name.to_owned()));
-        let namespace = part.and_then(|part| part.leaves.get("namespace"));
-        let namespace = namespace
-            .and_then(|leaf| leaf.value.as_str())
-            .unwrap_or_default();
-        let context = self.setting.before.context.as_ref();
-        let context = context.map(|it| format!(" --kube-context {}", shell::quote(it)));
-        format!(
-            "helm uninstall {} --namespace {}{}",
-            shell::quote(name),
-            shell::quote(namespace),
-            context.unwrap_or_default()
-        )
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         return Verdict::plain(Nothing);
     };
     let part = setting.part(&delta.key);
-    if let Some(verdict) = part.and_then(|part| by_use(name, part, delta)) {
+    if let Some(verdict) = part.and_then(|part| by_use(setting, name, part, delta)) {
         return verdict;
     }
     let Some(kind) = find(group, name) else {
@@ -64,7 +64,7 @@ fn is_in_new_namespace(setting: &Setting<'_>, key: &Key) -> bool {
 }
 
 /// Objects whose use says more than their kind.
-fn by_use(kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
+fn by_use(setting: &Setting<'_>, kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
     let is_dashboard = || part.leaves.keys().any(|path| path.contains("grafana"));
     match (kind, part.component.as_str()) {
         ("ConfigMap", "monitoring") => Some(Verdict::plain(WatchedDifferently)),
@@ -73,9 +73,39 @@ fn by_use(kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
             PluginRestarted,
             "gpuc-runtime reads it while it runs, and advertises what it says then",
         )),
+        ("NicNodePolicy" | "NicClusterPolicy", _) => network_driver(setting, part, delta),
         (_, "nvidia-driver-installer") => Some(Verdict::plain(Impact::DriverRestarted)),
         _ => None,
     }
+}
+
+/// Another owner of the driver of the network cards, or another driver: it is taken out of the kernel, with all that it
+/// carries, and one that is in use cannot be.
+fn network_driver(setting: &Setting<'_>, part: &Part, delta: &Delta) -> Option<Verdict> {
+    const DRIVER: &str = "spec.ofedDriver";
+    let brings = || part.leaves.keys().any(|path| path.starts_with(DRIVER));
+    // A pool that comes or leaves has nothing that could go on.
+    let sides = [setting.before, setting.after];
+    let is_there = |parts: &super::Parts| {
+        let mut pools = parts.summary.pools.iter();
+        part.pools.is_empty() || pools.any(|pool| part.pools.contains(&pool.name))
+    };
+    let is_driver = sides.into_iter().all(is_there)
+        && match (delta.fate(), delta.path.as_deref()) {
+            (Fate::Stayed, Some(path)) => {
+                path.starts_with(DRIVER) && !path.starts_with("spec.ofedDriver.upgradePolicy")
+            }
+            (Fate::Went, _) => setting.prunes && brings(),
+            (Fate::Came, _) => brings(),
+            _ => false,
+        };
+    is_driver.then(|| {
+        Verdict::because(
+            Impact::DriverRestarted,
+            "the driver of the network cards is exchanged, and with it the connections of all that runs: free the nodes \
+             first",
+        )
+    })
 }
 
 fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, name: &str) -> Verdict {
@@ -112,15 +142,20 @@ fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta
     let row = row.max_by_key(|row| row.key().len());
     let fixed = kind.fixed.iter().find(|(key, _)| fits(key));
     if let (Some((key, source)), None) = (fixed, row) {
-        return Verdict::fact(
-            kind.went,
-            format!(
-                "`{key}` cannot be changed: delete the {} for the new one to be made{}",
-                kind.name,
-                kind.kept()
-            ),
-            source,
+        let impact = match kind.name {
+            // It is bound to a claim, which pods use.
+            "PersistentVolume" => WorkloadRestarted,
+            _ => kind.went,
+        };
+        let words = format!(
+            "`{key}` cannot be changed: delete the {} for the new one to be made{}",
+            kind.name,
+            kind.kept()
         );
+        return Verdict {
+            is_fixed: true,
+            ..Verdict::fact(impact, words, source)
+        };
     }
     match row {
         Some(Row::Is(_, impact, "")) => Verdict::plain(*impact),
