@@ -75,6 +75,26 @@ impl Base {
         }
     }
 
+    /// The commands that remove a cluster which is only there, by the scripts that it has in this folder, for these that
+    /// are run in the folder itself. Whoever reads them is where this program was run.
+    pub(super) fn run_there(&self, folder: &Path, commands: &[String]) -> Result<Vec<String>> {
+        let below = |folder: &str| {
+            let commands = commands.iter();
+            let all: Vec<String> = commands.map(|it| format!("{folder}/{it}")).collect();
+            all
+        };
+        match self {
+            Self::Revision(_, revision) => {
+                let (add, there, remove) = revision.beside(folder)?;
+                Ok([add.to_vec(), below(&there), vec![remove]].concat())
+            }
+            Self::Folder(base) => {
+                let there = gpuc::shell::quote(&inputs::shown(&base.join(folder))?);
+                Ok(below(&there))
+            }
+        }
+    }
+
     /// What messages call a file of it.
     fn shown(&self, path: &str) -> String {
         match self {

@@ -7,7 +7,9 @@ use anyhow::Result;
 use gpuc::compile::{Compilation, Options};
 use gpuc::diag::{Diagnostic, Levels, Severity};
 use gpuc::diff::render::{Format, render};
-use gpuc::diff::{BUILD, Committed, Diff, Diffs, Impact, Pair, Unbuilt, VERSION, diff};
+use gpuc::diff::{
+    BUILD, Committed, Diff, Diffs, Impact, Pair, Step, TEARDOWN, Unbuilt, VERSION, diff,
+};
 use gpuc::load::STDIN;
 use gpuc::shell::quote;
 use gpuc::source::Sources;
@@ -244,6 +246,14 @@ impl Compared<'_> {
             let commands = found.rollout.iter_mut().flat_map(|step| &mut step.commands);
             for command in commands.filter(|command| *command == BUILD) {
                 command.clone_from(&build);
+            }
+        }
+        // The scripts of a cluster that is gone are in the base alone.
+        if after.is_none() && committed.is_some() {
+            let removes =
+                |step: &&mut Step| step.commands.iter().any(|it| it.starts_with(TEARDOWN));
+            for step in found.rollout.iter_mut().filter(removes) {
+                step.commands = self.base.run_there(&folder, &step.commands)?;
             }
         }
         Ok(found)

@@ -109,22 +109,39 @@ impl Rollout<'_> {
         self.is_by_commit() && part.is_some_and(|(_, part)| part.leaves.iter().any(is_mark))
     }
 
-    /// The workloads of the tree that use a claim.
+    /// The workloads of the tree that use a claim: what runs, and not what it is a copy of.
     fn users(&self, namespace: &str, claim: &str) -> Vec<String> {
-        let uses = |part: &Part| {
+        let has = |part: &Part, ending: &str, value: &str| {
             let mut leaves = part.leaves.iter();
-            leaves.any(|(path, leaf)| path.ends_with(".claimName") && leaf.value == claim)
+            leaves.any(|(path, leaf)| path.ends_with(ending) && leaf.value == value)
         };
         let all = self.setting.before.all.iter();
-        let users = all.filter_map(|(key, part)| match key {
-            Key::Object {
-                kind,
-                namespace: Some(of),
-                ..
-            } if of == namespace && uses(part) => Some(self.removed(kind, &key.name())),
-            _ => None,
+        let here: Vec<(&str, &Key, &Part)> = all
+            .filter_map(|(key, part)| match key {
+                Key::Object {
+                    kind,
+                    namespace: Some(of),
+                    ..
+                } if of == namespace => Some((kind.as_str(), key, part)),
+                _ => None,
+            })
+            .collect();
+        let using = here.iter().filter(|it| has(it.2, ".claimName", claim));
+        let running = using.flat_map(|(kind, key, part)| {
+            let name = key.name();
+            let name = name.split_once('/').map_or("", |(_, name)| name);
+            let by_runtime = |it: &&(&str, &Key, &Part)| {
+                it.0 == "TrainJob" && has(it.2, "spec.runtimeRef.name", name)
+            };
+            if *kind == "TrainingRuntime" {
+                here.iter().filter(by_runtime).copied().collect()
+            } else {
+                vec![(*kind, *key, *part)]
+            }
         });
-        users.collect()
+        running
+            .map(|(kind, key, _)| self.removed(kind, &key.name()))
+            .collect()
     }
 
     /// Shows who uses a claim.

@@ -18,7 +18,7 @@ pub(super) fn gone(changes: &[Change]) -> Vec<Step> {
     };
     let removed = Step {
         what: "When nothing needs the cluster any more, remove it with the tree that the base has of it: no other \
-               script could. Nodes, volumes and what is stored there go with it"
+               script could. Copy what is stored there and is to be kept before"
             .to_owned(),
         commands: vec![format!("{TEARDOWN} --dry-run"), TEARDOWN.to_owned()],
         changes: changes.iter().map(|change| change.id).collect(),

@@ -98,7 +98,7 @@ impl Rollout<'_> {
         let begins = self.new_tool_begins();
         let left = self.left();
         let late = self.keeps_running_pods_out() || self.cloud_takes_over();
-        let swapped: Vec<Step> = self.old_plugin_leaves().into_iter().collect();
+        let swapped = self.old_plugin_leaves();
         let mut served: Vec<Step> = self.driver_awaited().into_iter().collect();
         served.extend(self.claims_end());
         served.extend(self.network_driver_leaves());

@@ -4,10 +4,8 @@
 //! unhealthy, although another plugin has registered the same name meanwhile and does not do it again:
 //! <https://github.com/kubernetes/kubernetes/issues/121994>, read 2026-11-22.
 
-use std::collections::BTreeSet;
-
 use super::super::impact::Impact;
-use super::super::parts::{Key, PLUGIN};
+use super::super::parts::{Key, PLUGIN, Part};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::{Rollout, ids};
 use crate::chart::{DRA_DRIVER_NVIDIA_GPU, GPU_OPERATOR, NVIDIA_DEVICE_PLUGIN};
@@ -47,9 +45,6 @@ impl Rollout<'_> {
     fn old_plugins(&self) -> Vec<(&str, String)> {
         let swaps = self.swaps();
         let swapped = |pool: &String| swaps.iter().any(|(name, ..)| name == pool);
-        if swaps.is_empty() {
-            return Vec::new();
-        }
         let after = &self.setting.after.all;
         let gone = self.setting.before.all.iter();
         let gone = gone.filter(|(key, _)| !after.contains_key(key));
@@ -63,22 +58,40 @@ impl Rollout<'_> {
                 }),
                 _ => false,
             };
-            let of_swap = part.pools.is_empty() || part.pools.iter().any(swapped);
+            let of_swap =
+                !swaps.is_empty() && part.pools.is_empty() || part.pools.iter().any(swapped);
             (is_it && of_swap).then(|| (key.kind(), key.name()))
         });
         plugins.collect()
     }
 
-    /// Whether a release leaves in a step about plugins.
+    /// What installed drivers on nodes that stay, and would go on doing so beside whoever does it now.
+    fn old_installers(&self) -> Vec<(&str, String)> {
+        let after = self.setting.after;
+        let stays = |part: &Part| {
+            let mut pools = after.summary.pools.iter();
+            part.pools.is_empty() || pools.any(|pool| part.pools.contains(&pool.name))
+        };
+        let gone = self.setting.before.all.iter();
+        let gone = gone.filter(|(key, part)| {
+            key.kind() == "DaemonSet"
+                && part.component == DRIVER_INSTALLER
+                && !after.all.contains_key(key)
+                && stays(part)
+        });
+        gone.map(|(key, _)| (key.kind(), key.name())).collect()
+    }
+
+    /// Whether an object or a release leaves in a step about plugins and drivers.
     pub(super) fn is_early(&self, name: &str) -> bool {
-        let plugins = self.old_plugins();
-        plugins.iter().any(|(_, plugin)| plugin == name)
+        let early = [self.old_plugins(), self.old_installers()].concat();
+        early.iter().any(|(_, it)| it == name)
     }
 
     /// The old plugin ends before the new one registers the same names.
-    pub(super) fn old_plugin_leaves(&self) -> Option<Step> {
+    pub(super) fn old_plugin_leaves(&self) -> Vec<Step> {
         if self.setting.prunes {
-            return None;
+            return Vec::new();
         }
         let plugins = self.old_plugins();
         let plugins = plugins
@@ -89,18 +102,37 @@ impl Rollout<'_> {
             kind => vec![self.removed(kind, name)],
         });
         let commands: Vec<String> = commands.collect();
-        let pools: BTreeSet<&str> = self.swaps().iter().map(|(pool, ..)| *pool).collect();
-        let pools: Vec<&str> = pools.into_iter().collect();
-        (!commands.is_empty()).then(|| Step {
-            what: format!(
-                "Remove what advertised the GPUs of pool {} until now, before something else does: the kubelet would take \
-                 its end for the end of the new one, which has the same names. What runs keeps its GPUs; what is new \
-                 waits until the next steps are done",
-                pools.join(", ")
-            ),
-            commands,
-            changes: ids(&self.of_swaps()),
-        })
+        let pools: Vec<&str> = self.swaps().iter().map(|(pool, ..)| *pool).collect();
+        let mut steps = Vec::new();
+        if !commands.is_empty() {
+            steps.push(Step {
+                what: format!(
+                    "Remove what advertised the GPUs of pool {} until now, before something else does: the kubelet would \
+                     take its end for the end of the new one, which has the same names. What runs keeps its GPUs; what \
+                     is new waits until the next steps are done",
+                    pools.join(", ")
+                ),
+                commands,
+                changes: ids(&self.of_swaps()),
+            });
+        }
+        let installers = self.old_installers();
+        let commands = installers
+            .iter()
+            .map(|(kind, name)| self.removed(kind, name));
+        let commands: Vec<String> = commands.collect();
+        if !commands.is_empty() {
+            let mut changes = self.of(&[Impact::DriverRestarted, Impact::NodesRecreated]);
+            changes.retain(|change| change.kind == "pool");
+            steps.push(Step {
+                what: "Remove what installed drivers until now, before somebody else does on the same nodes. What is \
+                       installed stays until then"
+                    .to_owned(),
+                commands,
+                changes: ids(&changes),
+            });
+        }
+        steps
     }
 
     /// The driver for claims leaves when the new plugin is there, while its nodes are still empty.
@@ -131,6 +163,7 @@ impl Rollout<'_> {
     pub(super) fn cloud_takes_over(&self) -> bool {
         let swaps = self.swaps();
         swaps.iter().any(|(.., new)| *new == ADVERTISED_BY_CLOUD)
+            || (self.setting.prunes && !self.old_installers().is_empty())
     }
 
     /// Where one sync, or one run, brings the new plugin and takes the old one away: the new one registers once more.

@@ -89,7 +89,15 @@ impl Rollout<'_> {
         let gone = self.changes.iter().filter(gone);
         let all = gone.flat_map(|change| change.names.iter().map(move |name| (change, name)));
         let these = all.filter(|(_, name)| self.brings_kinds(name) && !self.is_early(name));
-        let steps = these.filter_map(|(change, name)| {
+        let mut these: Vec<_> = these.collect();
+        // What needs another one goes before it.
+        let plan = self.before.and_then(|before| before.plan.as_ref());
+        let place = |name: &String| {
+            let mut steps = plan.iter().flat_map(|plan| &plan.steps);
+            steps.position(|step| step.name == *name)
+        };
+        these.sort_by_key(|(_, name)| std::cmp::Reverse(place(name)));
+        let steps = these.into_iter().filter_map(|(change, name)| {
             let chart = self.release(name)?.chart;
             let kubectl = self.kubectl();
             let list = |group: &&str| {
