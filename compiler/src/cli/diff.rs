@@ -254,6 +254,7 @@ impl Compared<'_> {
                 |step: &&mut Step| step.commands.iter().any(|it| it.starts_with(TEARDOWN));
             for step in found.rollout.iter_mut().filter(removes) {
                 step.commands = self.base.run_there(&folder, &step.commands)?;
+                step.what += ". Run this where you are now";
             }
         }
         Ok(found)

@@ -146,8 +146,8 @@ fn claims_and_plugins_take_over_from_each_other_on_empty_nodes() {
 fn gpus_that_are_shared_otherwise_are_free_before() {
     let shared = edited(
         "on-prem-dgx",
-        "    nodes: {count: 2}\n",
-        "    nodes: {count: 2}\n    sharing: {timeSlicing: {replicas: 2, rename: true}}\n",
+        "dgx-02]\n    nodes: {count: 2}\n",
+        "dgx-02]\n    nodes: {count: 2}\n    sharing: {timeSlicing: {replicas: 2, rename: true}}\n",
     );
     in_order(
         &shared,
@@ -198,7 +198,7 @@ fn nothing_computes_through_mps_while_its_daemon_ends_or_begins() {
     let text = nvidia(example("quickstart"));
     let tainted = text.replacen(
         "name: infer,",
-        "name: infer, taints: [{key: a, effect: NoSchedule}],",
+        "name: infer, taints: [{key: a, value: b, effect: NoSchedule}],",
         1,
     );
     assert_eq!(
@@ -252,7 +252,7 @@ fn drivers_of_the_tree_are_waited_for_and_no_others() {
     let found = edited(
         "gke-inference-l4",
         "sharing: {timeSlicing",
-        "taints: [{key: a, effect: NoSchedule}]\n    sharing: {timeSlicing",
+        "taints: [{key: a, value: b, effect: NoSchedule}]\n    sharing: {timeSlicing",
     );
     in_order(
         &found,

@@ -62,6 +62,8 @@ impl Rollout<'_> {
         steps.extend(self.hosts());
         steps.extend(self.objects_left());
         steps.extend(self.kinds_left());
+        // What acts on objects has left by then.
+        steps.extend(self.resources_left());
         steps.extend(self.data_left());
         steps
     }
@@ -301,7 +303,6 @@ impl Rollout<'_> {
         // Without its quota a namespace may use all there is: who may use it goes first.
         objects.sort_by_key(|command| command.contains(" delete resourcequota "));
         objects.extend(releases);
-        objects.extend(self.resources_left());
         (!objects.is_empty()).then(|| Step {
             what: format!(
                 "Remove what left the tree and nobody needs: {}",
@@ -316,15 +317,29 @@ impl Rollout<'_> {
         })
     }
 
-    /// The commands that remove what scripts made beside pools and the cluster itself.
-    fn resources_left(&self) -> Vec<String> {
-        let is_left = |resource: &Resource| {
-            let key = Key::Resource(resource.kind.name, resource.name.clone());
-            let went = self.setting.before.all.contains_key(&key)
-                && !self.setting.after.all.contains_key(&key);
-            went && resource.script != CLUSTER && !resource.is_only_removed()
+    /// What scripts made beside pools and the cluster itself.
+    fn resources_left(&self) -> Option<Step> {
+        let is_left = |key: &Key| {
+            self.setting.before.all.contains_key(key) && !self.setting.after.all.contains_key(key)
         };
-        self.removal(is_left)
+        let commands = self.removal(|resource| {
+            is_left(&Key::Resource(resource.kind.name, resource.name.clone()))
+                && resource.script != CLUSTER
+                && !resource.is_only_removed()
+        });
+        let gone = |change: &&Change| {
+            let mut names = change.names.iter();
+            let keys = self.setting.before.all.keys();
+            let kinds = keys.filter(|key| matches!(key, Key::Resource(..)) && is_left(key));
+            let kinds: Vec<(&str, String)> = kinds.map(|key| (key.kind(), key.name())).collect();
+            names.any(|name| kinds.contains(&(change.kind.as_str(), name.clone())))
+        };
+        let gone: Vec<&Change> = self.changes.iter().filter(gone).collect();
+        (!commands.is_empty()).then(|| Step {
+            what: "Remove what the scripts made and nobody needs: no script does".to_owned(),
+            commands,
+            changes: ids(&gone),
+        })
     }
 
     /// Whether an object stays although it left the tree; what tells a tool of the tree leaves with the tool.
