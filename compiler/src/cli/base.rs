@@ -75,8 +75,8 @@ impl Base {
         }
     }
 
-    /// The commands that remove a cluster which is only there, by the scripts that it has in this folder, for these that
-    /// are run in the folder itself. Whoever reads them is where this program was run.
+    /// Commands of a folder that only the base has, such as those that remove a cluster: run there, by somebody who is
+    /// where this program was run.
     pub(super) fn run_there(&self, folder: &Path, commands: &[String]) -> Result<Vec<String>> {
         let below = |folder: &str| {
             let commands = commands.iter();

@@ -40,11 +40,6 @@ pub(crate) use expectations::test_pod_class;
 pub(crate) use node_config::{access, extras, strategy_word};
 
 /// The component whose DaemonSets install a pool's driver, where one does.
-pub(crate) use summary::{
-    ADVERTISED_BY_CLOUD, ADVERTISED_BY_DRA, ADVERTISED_BY_NVIDIA, ADVERTISED_BY_OPERATOR,
-    ADVERTISED_BY_RUNTIME,
-};
-
 pub(crate) const DRIVER_INSTALLER: &str = "nvidia-driver-installer";
 
 /// What to do about a cluster.

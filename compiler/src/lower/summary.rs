@@ -213,22 +213,15 @@ fn driver(owner: DriverOwner) -> &'static str {
     }
 }
 
-/// What a pool's summary calls who advertises its GPUs.
-pub(crate) const ADVERTISED_BY_DRA: &str = "NVIDIA's driver for claims";
-pub(crate) const ADVERTISED_BY_RUNTIME: &str = "gpuc-runtime";
-pub(crate) const ADVERTISED_BY_NVIDIA: &str = "NVIDIA's device plugin";
-pub(crate) const ADVERTISED_BY_OPERATOR: &str = "the NVIDIA GPU Operator";
-pub(crate) const ADVERTISED_BY_CLOUD: &str = "the cloud";
-
 fn advertiser(pool: &Pool) -> &'static str {
     if pool.allocation.value == Allocation::Dra {
-        return ADVERTISED_BY_DRA;
+        return crate::plan::ADVERTISED_BY_DRA;
     }
     match pool.plugin.value {
-        DevicePlugin::Gpuc => ADVERTISED_BY_RUNTIME,
-        DevicePlugin::Nvidia => ADVERTISED_BY_NVIDIA,
-        DevicePlugin::Operator => ADVERTISED_BY_OPERATOR,
-        DevicePlugin::Cloud => ADVERTISED_BY_CLOUD,
+        DevicePlugin::Gpuc => crate::plan::ADVERTISED_BY_RUNTIME,
+        DevicePlugin::Nvidia => crate::plan::ADVERTISED_BY_NVIDIA,
+        DevicePlugin::Operator => crate::plan::ADVERTISED_BY_OPERATOR,
+        DevicePlugin::Cloud => crate::plan::ADVERTISED_BY_CLOUD,
     }
 }
 

@@ -91,15 +91,8 @@ impl Setting<'_> {
     }
 }
 
-/// Whether programs compute through the daemon of the Multi-Process Service on some of these pools, or shall: it ends
-/// with the pod that holds it, and they with it. No name stands for every pool.
-fn computes_by_mps(setting: &Setting<'_>, pools: &std::collections::BTreeSet<String>) -> bool {
-    let both = [setting.before, setting.after];
-    let mut all = both.iter().flat_map(|parts| &parts.summary.pools);
-    all.any(|pool| {
-        pool.sharing.starts_with("MPS") && (pools.is_empty() || pools.contains(&pool.name))
-    })
-}
+/// What only the pods with the daemon of the Multi-Process Service say, which tells clients apart by their processes.
+const BY_DAEMON: &str = "spec.template.spec.hostPID";
 
 /// Why what holds that daemon does not restart unnoticed.
 const ENDS_CLIENTS: &str = "the daemon of the Multi-Process Service is in its pods, and with it ends all that computes \
@@ -164,13 +157,21 @@ pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
 
 /// What restarts a plugin restarts the daemon of the Multi-Process Service with it, where there is one.
 fn ends_clients(setting: &Setting<'_>, delta: &Delta, verdict: Verdict) -> Verdict {
+    let sides = [setting.before, setting.after];
+    let shares = |name: &String| {
+        let mut pools = sides.iter().flat_map(|parts| &parts.summary.pools);
+        pools.any(|pool| pool.name == *name && pool.sharing.starts_with("MPS"))
+    };
     let holds = |part: &Part| match part.chart {
         // The operator has no such daemon.
-        Some(chart) => chart.name == crate::chart::NVIDIA_DEVICE_PLUGIN.name,
-        None => matches!(&delta.key, Key::Object { kind, .. } if kind == "DaemonSet"),
+        Some(chart) if chart.name == crate::chart::NVIDIA_DEVICE_PLUGIN.name => {
+            part.pools.iter().any(shares)
+        }
+        Some(_) => false,
+        None => part.leaves.contains_key(BY_DAEMON),
     };
-    let part = setting.part(&delta.key);
-    let ends = part.is_some_and(|part| holds(part) && computes_by_mps(setting, &part.pools));
+    let mut parts = sides.iter().filter_map(|parts| parts.all.get(&delta.key));
+    let ends = parts.any(holds);
     if verdict.impact == Impact::PluginRestarted && ends {
         Verdict::because(Impact::WorkloadRestarted, ENDS_CLIENTS)
     } else {

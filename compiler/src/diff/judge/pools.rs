@@ -6,8 +6,7 @@ use super::super::deltas::{Delta, Fate};
 use super::super::impact::Impact;
 use super::super::parts::{self, Key};
 use super::{Setting, Verdict, field};
-use crate::lower::ADVERTISED_BY_DRA;
-use crate::plan::PoolSummary;
+use crate::plan::{ADVERTISED_BY_DRA, PoolSummary};
 
 pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict {
     let pool = |parts: &'_ super::Parts| {

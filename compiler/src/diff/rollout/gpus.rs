@@ -6,8 +6,8 @@ use super::super::impact::Impact;
 use super::super::parts::{Key, PLUGIN, Part, SHARING};
 use super::super::shown::{Change, ClusterFate, FieldChange, Step};
 use super::{Rollout, unique};
-use crate::lower::ADVERTISED_BY_DRA;
 use crate::model::POOL_LABEL;
+use crate::plan::ADVERTISED_BY_DRA;
 use crate::shell;
 
 /// Why the GPUs of a pool must be free, worst first.
@@ -72,6 +72,9 @@ impl Rollout<'_> {
                 pools.push(name.clone());
             } else if let Some(part) = self.part(&change.kind, name) {
                 pools.extend(part.pools.iter().cloned());
+                // Nodes that others made are told by their own labels.
+                let plugin = name.rsplit_once("/gpuc-runtime-");
+                pools.extend(plugin.map(|(_, pool)| pool.to_owned()));
             }
         }
         // A pool that comes or leaves has nothing that could go on.

@@ -9,11 +9,13 @@ use super::super::parts::{Key, PLUGIN, Part};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::{Rollout, ids};
 use crate::chart::{DRA_DRIVER_NVIDIA_GPU, GPU_OPERATOR, NVIDIA_DEVICE_PLUGIN};
-use crate::lower::{
+use crate::plan::{
     ADVERTISED_BY_CLOUD, ADVERTISED_BY_NVIDIA, ADVERTISED_BY_OPERATOR, ADVERTISED_BY_RUNTIME,
-    DRIVER_INSTALLER,
 };
 use crate::shell;
+
+/// The component that installs drivers.
+const DRIVER_INSTALLER: &str = "nvidia-driver-installer";
 
 impl Rollout<'_> {
     /// The pools whose GPUs somebody else advertises from now on, with who did and who does.
