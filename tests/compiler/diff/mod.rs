@@ -1,13 +1,16 @@
 //! `gpuc diff`: what a change is said to do, that nothing is left out, and that it is the right edit that is blamed.
 
 mod base;
+mod built;
 mod command;
 mod data;
 mod gpus;
+mod many;
 mod order;
 mod plan;
 mod properties;
 mod queues;
+mod renamed;
 mod table;
 mod upgrades;
 

@@ -26,6 +26,8 @@ nodePools:
 
 mod amount_not_whole;
 mod api_not_served;
+mod autoscaler_over_limit;
+mod claim_class_unknown;
 mod claim_count;
 mod claim_named_twice;
 mod claim_not_listed;
@@ -36,6 +38,7 @@ mod claim_unknown;
 mod claim_unused;
 mod cuda_too_new;
 mod cuda_unknown;
+mod custom_unknown;
 mod device_class_unknown;
 mod gang_too_large;
 mod host_devices;
@@ -48,6 +51,7 @@ mod not_looked_into;
 mod nowhere_to_run;
 mod priority_unknown;
 mod privileged;
+mod probe_port_unknown;
 mod queue_missing;
 mod queue_unknown;
 mod quota_exceeded;
@@ -57,16 +61,19 @@ mod requests_differ;
 mod resource_malformed;
 mod resource_of_others;
 mod resource_unknown;
+mod scale_target_unknown;
 mod sees_all_gpus;
 mod selector_matches_nothing;
 mod services_over_limit;
 mod services_overfill_pool;
 mod shares_several;
 mod shm_missing;
+mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
 mod unreadable;
+mod variable_twice;
 mod visible_devices;
 
 use super::Rule;
@@ -116,6 +123,7 @@ pub static RULES: &[&Rule] = &[
     &cuda_unknown::RULE,
     &unreadable::RULE,
     &priority_unknown::RULE,
+    &custom_unknown::RULE,
     &services_over_limit::RULE,
     &services_overfill_pool::RULE,
     &claim_count::RULE,
@@ -124,6 +132,12 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
+    &probe_port_unknown::RULE,
+    &variable_twice::RULE,
+    &scale_target_unknown::RULE,
+    &autoscaler_over_limit::RULE,
+    &claim_class_unknown::RULE,
+    &team_limits_differ::RULE,
 ];
 
 #[cfg(test)]
