@@ -79,6 +79,26 @@ impl Base {
         }
     }
 
+    /// Commands of a folder that only the base has, such as those that remove a cluster: run there, by somebody who is
+    /// where this program was run.
+    pub(super) fn run_there(&self, folder: &Path, commands: &[String]) -> Result<Vec<String>> {
+        let below = |folder: &str| {
+            let commands = commands.iter();
+            let all: Vec<String> = commands.map(|it| format!("{folder}/{it}")).collect();
+            all
+        };
+        match self {
+            Self::Revision(_, revision) => {
+                let (add, there, remove) = revision.beside(folder)?;
+                Ok([add.to_vec(), below(&there), vec![remove]].concat())
+            }
+            Self::Folder(base) => {
+                let there = gpuc::shell::quote(&inputs::shown(&base.join(folder))?);
+                Ok(below(&there))
+            }
+        }
+    }
+
     /// What messages call a file of it.
     fn shown(&self, path: &str) -> String {
         match self {

@@ -6,7 +6,9 @@ use anyhow::Result;
 use gpuc::compile::{Compilation, Options};
 use gpuc::diag::{Diagnostic, Levels, Severity};
 use gpuc::diff::render::{Format, render};
-use gpuc::diff::{BUILD, Committed, Diff, Diffs, Impact, Pair, Unbuilt, VERSION, diff};
+use gpuc::diff::{
+    BUILD, Committed, Diff, Diffs, Impact, Pair, Step, TEARDOWN, Unbuilt, VERSION, diff,
+};
 use gpuc::lock::LOCK_FILE;
 use gpuc::shell::quote;
 use gpuc::source::Sources;
@@ -252,6 +254,15 @@ impl Compared<'_> {
                 if let Some(rest) = command.strip_prefix(BUILD) {
                     *command = format!("{build}{rest}");
                 }
+            }
+        }
+        // The scripts of a cluster that is gone are in the base alone.
+        if after.is_none() && committed.is_some() {
+            let removes =
+                |step: &&mut Step| step.commands.iter().any(|it| it.starts_with(TEARDOWN));
+            for step in found.rollout.iter_mut().filter(removes) {
+                step.commands = self.base.run_there(&folder, &step.commands)?;
+                step.what += ". Run this where you are now";
             }
         }
         Ok(found)

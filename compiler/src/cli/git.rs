@@ -59,6 +59,15 @@ impl Revision {
         self.commit.get(..10).unwrap_or(&self.commit)
     }
 
+    /// The commands that check it out beside the working tree, the path of a folder there, and those that clean up.
+    pub(super) fn beside(&self, folder: &Path) -> Result<([String; 2], String, String)> {
+        let inside = self.inside(folder)?;
+        let add = format!("git worktree add --detach \"$base\" {}", self.short());
+        let below = format!("\"$base\"/{}", gpuc::shell::quote(&inside));
+        let remove = "git worktree remove --force \"$base\"".to_owned();
+        Ok((["base=$(mktemp -d)".to_owned(), add], below, remove))
+    }
+
     /// Whether the branch that is checked out has this commit in it. Where there is no branch yet, nothing is missing.
     pub(super) fn is_behind_head(&self) -> bool {
         let known = ask(&self.root, &["rev-parse", "--verify", "--quiet", "HEAD"]);

@@ -262,6 +262,7 @@ fn fields(alike: &[Group<'_>]) -> Vec<FieldChange> {
                 impact: it.verdict.impact,
                 because: it.verdict.because.clone(),
                 source: it.verdict.source.map(str::to_owned),
+                is_fixed: it.verdict.is_fixed,
             })
         };
         // That a text differs says its digest to nobody.

@@ -24,7 +24,7 @@ pub use causes::Sides;
 pub use files::apply;
 pub use impact::Impact;
 pub use judge::is_known;
-pub use rollout::BUILD;
+pub use rollout::{BUILD, TEARDOWN};
 pub use shown::{
     Cards, Cause, Change, ClusterFate, Diff, Diffs, FieldChange, FileChange, Hunk, Range, Step,
     Unbuilt,

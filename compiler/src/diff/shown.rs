@@ -131,6 +131,9 @@ pub struct FieldChange {
     /// Where that stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Whether the API server refuses the change, so that the object is deleted and made again.
+    #[serde(skip)]
+    pub(crate) is_fixed: bool,
 }
 
 /// An edit of the input.

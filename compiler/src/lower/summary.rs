@@ -215,13 +215,13 @@ fn driver(owner: DriverOwner) -> &'static str {
 
 fn advertiser(pool: &Pool) -> &'static str {
     if pool.allocation.value == Allocation::Dra {
-        return "NVIDIA's driver for claims";
+        return crate::plan::ADVERTISED_BY_DRA;
     }
     match pool.plugin.value {
-        DevicePlugin::Gpuc => "gpuc-runtime",
-        DevicePlugin::Nvidia => "NVIDIA's device plugin",
-        DevicePlugin::Operator => "the NVIDIA GPU Operator",
-        DevicePlugin::Cloud => "the cloud",
+        DevicePlugin::Gpuc => crate::plan::ADVERTISED_BY_RUNTIME,
+        DevicePlugin::Nvidia => crate::plan::ADVERTISED_BY_NVIDIA,
+        DevicePlugin::Operator => crate::plan::ADVERTISED_BY_OPERATOR,
+        DevicePlugin::Cloud => crate::plan::ADVERTISED_BY_CLOUD,
     }
 }
 

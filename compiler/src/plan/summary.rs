@@ -23,6 +23,17 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
+/// Who advertises a pool's GPUs, as [`PoolSummary::plugin`] has it: NVIDIA's driver, by claims.
+pub const ADVERTISED_BY_DRA: &str = "NVIDIA's driver for claims";
+/// gpuc's own plugin, which is also the name of what brings it.
+pub const ADVERTISED_BY_RUNTIME: &str = "gpuc-runtime";
+/// NVIDIA's plugin, by its chart.
+pub const ADVERTISED_BY_NVIDIA: &str = "NVIDIA's device plugin";
+/// NVIDIA's plugin, by the operator.
+pub const ADVERTISED_BY_OPERATOR: &str = "the NVIDIA GPU Operator";
+/// What the cloud puts on its nodes.
+pub const ADVERTISED_BY_CLOUD: &str = "the cloud";
+
 /// A pool in words and numbers.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct PoolSummary {

@@ -4,11 +4,14 @@ mod base;
 mod built;
 mod command;
 mod comment;
+mod data;
+mod gpus;
 mod impacts;
 mod many;
 mod order;
 mod plan;
 mod properties;
+mod queues;
 mod renamed;
 mod table;
 mod upgrades;
@@ -75,6 +78,19 @@ fn options() -> Options<'static> {
 /// What differs between two texts.
 pub(crate) fn of_texts(before: &str, after: &str) -> Diff {
     of_sides(&sides(before, after).unwrap_or_else(|findings| panic!("{findings}")))
+}
+
+/// What differs where one of the sides may not be there.
+pub(crate) fn diff_of(before: Option<&str>, after: Option<&str>) -> Diff {
+    let text = before.or(after).unwrap();
+    let sides = sides(before.unwrap_or(text), after.unwrap_or(text));
+    let sides = sides.unwrap_or_else(|findings| panic!("{findings}"));
+    let pair = Pair {
+        before: before.map(|_| &sides.before),
+        after: after.map(|_| &sides.after),
+        committed: None,
+    };
+    diff(pair, &options(), &sides.sources).unwrap()
 }
 
 /// What differs between two states.

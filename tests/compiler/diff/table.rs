@@ -88,7 +88,7 @@ const ROWS: &[Row] = &[
     (EKS, "  - name: turns\n    machine: g6e.xlarge\n    nodes: {count: 1}\n    stack: {devicePlugin: nvidia, extras: [mofed, gdrcopy]}\n    sharing: {timeSlicing: {replicas: 3, rename: true}}\n", "", Deleted, "pool turns"),
     (EKS, "name: turns", "name: rounds", Replaced, "pool turns"),
     (EKS, "nodePools:\n", "nodePools:\n  - {name: extra, machine: g6.xlarge, nodes: {min: 0, max: 2}}\n", CapacityGained, "pool extra"),
-    (EKS, "runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"", "runtimeImage: \"registry.example.com/gpuc-runtime:0.1.1\"", PluginRestarted, "DaemonSet"),
+    (EKS, "runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"", "runtimeImage: \"registry.example.com/gpuc-runtime:0.1.1\"", WorkloadRestarted, "DaemonSet"),
     (EKS_THERE, "subnets: [subnet-0123456789abcdef0, subnet-0123456789abcdef1]", "subnets: [subnet-0123456789abcdef0]", Replaced, "zones or subnets"),
     (EKS_CUSTOM, "driverVersion: 580.178.04", "driverVersion: 580.126.09", DriverRestarted, "driver"),
     (EKS_CUSTOM, "{timeSlicing: {replicas: 3}}", "{timeSlicing: {replicas: 5}}", PluginRestarted, "sharing"),

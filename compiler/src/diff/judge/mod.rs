@@ -30,6 +30,8 @@ pub(crate) struct Verdict {
     pub because: Option<String>,
     /// Where that stands, for facts.
     pub source: Option<&'static str>,
+    /// Whether the API server refuses the change, so that the object is deleted and made again.
+    pub is_fixed: bool,
 }
 
 impl Verdict {
@@ -39,6 +41,7 @@ impl Verdict {
             impact,
             because: None,
             source: None,
+            is_fixed: false,
         }
     }
 
@@ -109,6 +112,13 @@ impl Setting<'_> {
     }
 }
 
+/// What only the pods with the daemon of the Multi-Process Service say, which tells clients apart by their processes.
+const BY_DAEMON: &str = "spec.template.spec.hostPID";
+
+/// Why what holds that daemon does not restart unnoticed.
+const ENDS_CLIENTS: &str = "the daemon of the Multi-Process Service is in its pods, and with it ends all that computes \
+    through it: free the GPUs first";
+
 /// What a difference does.
 pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     let here = here(setting, delta);
@@ -124,8 +134,8 @@ fn here(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         Key::Place => place::judge(setting, delta),
         Key::Pool(name) => pools::judge(setting, name, delta),
         Key::Resource(kind, name) => resource::judge(setting, (kind, name), delta),
-        Key::Release(_) => charts::judge(setting, delta),
-        Key::Object { .. } => kinds::judge(setting, delta),
+        Key::Release(_) => ends_clients(setting, delta, charts::judge(setting, delta)),
+        Key::Object { .. } => ends_clients(setting, delta, kinds::judge(setting, delta)),
         Key::Sync(..) if delta.fate() != Fate::Came && setting.loses_its_tool() => {
             Verdict::because(Impact::WorkloadRestarted, setting.removes())
         }
@@ -144,6 +154,30 @@ fn here(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             Verdict::because(Impact::Nothing, file(path))
         }
         Key::File(_) => Verdict::plain(Impact::Nothing),
+    }
+}
+
+/// What restarts a plugin restarts the daemon of the Multi-Process Service with it, where there is one.
+fn ends_clients(setting: &Setting<'_>, delta: &Delta, verdict: Verdict) -> Verdict {
+    let sides = [setting.before, setting.after];
+    let shares = |name: &String| {
+        let mut pools = sides.iter().flat_map(|parts| &parts.summary.pools);
+        pools.any(|pool| pool.name == *name && pool.sharing.starts_with("MPS"))
+    };
+    let holds = |part: &Part| match part.chart {
+        // The operator has no such daemon.
+        Some(chart) if chart.name == crate::chart::NVIDIA_DEVICE_PLUGIN.name => {
+            part.pools.iter().any(shares)
+        }
+        Some(_) => false,
+        None => part.leaves.contains_key(BY_DAEMON),
+    };
+    let mut parts = sides.iter().filter_map(|parts| parts.all.get(&delta.key));
+    let ends = parts.any(holds);
+    if verdict.impact == Impact::PluginRestarted && ends {
+        Verdict::because(Impact::WorkloadRestarted, ENDS_CLIENTS)
+    } else {
+        verdict
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::deltas::{Delta, Fate};
 use super::super::impact::Impact;
 use super::super::parts::{self, Key};
 use super::{Setting, Verdict, capacity, field};
-use crate::plan::PoolSummary;
+use crate::plan::{ADVERTISED_BY_DRA, PoolSummary};
 
 pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict {
     let pool = |parts: &'_ super::Parts| {
@@ -243,6 +243,16 @@ fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             Impact::SlicesRecut,
             "a GPU is cut when nothing runs on it: drain the node first",
         ),
+        parts::SHARING if either(delta, |text| text.starts_with("MPS")) => Verdict::because(
+            Impact::WorkloadRestarted,
+            "with the daemon of the Multi-Process Service end all that compute through it, and where it begins, others no \
+             longer can: free the GPUs first",
+        ),
+        parts::SHARING if either(delta, |text| text == "exclusive") => Verdict::because(
+            Impact::PluginRestarted,
+            "containers that run keep what they have, and it is handed out again under the new names or shares: free the \
+             GPUs first",
+        ),
         parts::SHARING | parts::LAYOUT => Verdict::because(
             Impact::PluginRestarted,
             "containers that run keep what they have; new ones ask for other names or shares",
@@ -250,6 +260,11 @@ fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         parts::DRIVER => Verdict::because(
             Impact::DriverRestarted,
             "a driver is exchanged when nothing uses its GPUs: drain the node first",
+        ),
+        parts::PLUGIN if either(delta, |text| text == ADVERTISED_BY_DRA) => Verdict::because(
+            Impact::WorkloadRestarted,
+            "the new one hands out GPUs that pods still hold by the old one, and pods with claims cannot end without \
+             theirs: free the GPUs first",
         ),
         parts::PLUGIN => Verdict::because(
             Impact::PluginRestarted,
@@ -288,6 +303,13 @@ fn taints_of_others(delta: &Delta) -> Verdict {
         Impact::AccessChanged,
         "no script puts a taint on nodes that others make: what gpuc brings tolerates it from now on",
     )
+}
+
+/// Whether a text was or is such.
+fn either(delta: &Delta, is_it: impl Fn(&str) -> bool) -> bool {
+    let sides = [&delta.from, &delta.to];
+    let mut texts = sides.into_iter().flatten().filter_map(Json::as_str);
+    texts.any(is_it)
 }
 
 /// Whether slices are involved, before or after.

@@ -58,6 +58,28 @@ impl Rollout<'_> {
                 changes: Vec::new(),
             }];
         }
+        self.looked("Push, or merge, and wait")
+    }
+
+    /// Only the push, where more is to be done before the tool goes on.
+    pub(super) fn pushed(&self) -> Step {
+        Step {
+            what: format!(
+                "Push, or merge. {} stops at what cannot be changed in place, says so, and tries again until the next \
+                 steps are done",
+                self.setting.after.tool
+            ),
+            commands: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+
+    /// The wait for the tool alone.
+    pub(super) fn awaited(&self) -> Vec<Step> {
+        self.looked("Wait")
+    }
+
+    fn looked(&self, begin: &str) -> Vec<Step> {
         let plan = self.after.and_then(|after| after.plan.as_ref());
         let Some(Delivery::Gitops { guide, .. }) = plan.map(|plan| &plan.delivery) else {
             return Vec::new();
@@ -84,7 +106,7 @@ impl Rollout<'_> {
         );
         vec![Step {
             what: format!(
-                "Push, or merge, and wait until {} has brought it{}",
+                "{begin} until {} has brought it{}",
                 self.setting.after.tool,
                 if guide.elsewhere {
                     ": look in the cluster that it runs in"

@@ -7,13 +7,13 @@ use crate::plan::{Delivery, Guide};
 use crate::shell;
 
 /// A tool, its folder in the tree, and how it is told of that.
-struct Tool<'a> {
-    name: &'static str,
-    folder: &'static str,
-    guide: &'a Guide,
+pub(super) struct Tool<'a> {
+    pub(super) name: &'static str,
+    pub(super) folder: &'static str,
+    pub(super) guide: &'a Guide,
 }
 
-fn tool(side: Option<&Compilation>) -> Option<Tool<'_>> {
+pub(super) fn tool(side: Option<&Compilation>) -> Option<Tool<'_>> {
     match &side?.plan.as_ref()?.delivery {
         Delivery::Script => None,
         Delivery::Gitops {
@@ -51,7 +51,10 @@ impl Rollout<'_> {
 
     /// What brings the tree from now on takes over.
     pub(super) fn new_tool_begins(&self) -> Option<Vec<Step>> {
-        if !self.changes_tool() || self.before.is_none() {
+        if self.before.is_none() {
+            return self.told_once();
+        }
+        if !self.changes_tool() {
             return self.told_anew();
         }
         let (old, new) = (tool(self.before), tool(self.after));
@@ -160,7 +163,11 @@ impl Rollout<'_> {
     }
 
     /// Commands of a tool, which may run in another cluster.
-    fn of_tool(&self, tool: &Tool<'_>, commands: impl IntoIterator<Item = String>) -> Vec<String> {
+    pub(super) fn of_tool(
+        &self,
+        tool: &Tool<'_>,
+        commands: impl IntoIterator<Item = String>,
+    ) -> Vec<String> {
         let kubectl = format!("{} ", self.kubectl());
         let here = |command: String| {
             if tool.guide.elsewhere {
@@ -173,7 +180,7 @@ impl Rollout<'_> {
     }
 
     /// The changes of the files in a folder.
-    fn about(&self, folder: &str) -> Vec<&Change> {
+    pub(super) fn about(&self, folder: &str) -> Vec<&Change> {
         let below = format!("{folder}/");
         let is_below = |change: &&Change| change.files.iter().any(|file| file.starts_with(&below));
         self.changes.iter().filter(is_below).collect()
@@ -181,7 +188,7 @@ impl Rollout<'_> {
 }
 
 /// Where to run its commands, when that is another cluster.
-fn place(tool: &Tool<'_>) -> String {
+pub(super) fn place(tool: &Tool<'_>) -> String {
     if tool.guide.elsewhere {
         format!(", in the cluster that {} runs in", tool.name)
     } else {

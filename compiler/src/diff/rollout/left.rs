@@ -5,7 +5,6 @@ use super::super::judge::CLUSTER;
 use super::super::parts::{Key, Part};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::{Rollout, ids, pools, text};
-use crate::chart::Chart;
 use crate::model::POOL_LABEL;
 use crate::plan::Maker;
 use crate::plan::Resource;
@@ -62,6 +61,10 @@ impl Rollout<'_> {
         }
         steps.extend(self.hosts());
         steps.extend(self.objects_left());
+        steps.extend(self.kinds_left());
+        // What acts on objects has left by then.
+        steps.extend(self.resources_left());
+        steps.extend(self.data_left());
         steps
     }
 
@@ -277,7 +280,15 @@ impl Rollout<'_> {
                 match change.kind.as_str() {
                     // With a namespace would go all that is in it.
                     "Namespace" => {}
-                    "Helm release" if !self.is_pruned(name) => releases.push(self.uninstall(name)),
+                    // Data is a step of its own.
+                    "PersistentVolumeClaim" => {}
+                    "Helm release" if self.brings_kinds(name) || self.is_hub(name) => {}
+                    _ if self.is_early(name) || self.is_early_queue(&change.kind) => {}
+                    "NicNodePolicy" if self.is_driver_left(name) => {}
+                    "DeviceClass" if self.claims_end().is_some() => {}
+                    "Helm release" if !self.setting.prunes => {
+                        releases.extend(self.uninstalled(name));
+                    }
                     kind if kind.starts_with(char::is_uppercase)
                         && !kind.contains(' ')
                         && self.stays(change)
@@ -289,8 +300,9 @@ impl Rollout<'_> {
                 }
             }
         }
+        // Without its quota a namespace may use all there is: who may use it goes first.
+        objects.sort_by_key(|command| command.contains(" delete resourcequota "));
         objects.extend(releases);
-        objects.extend(self.resources_left());
         (!objects.is_empty()).then(|| Step {
             what: format!(
                 "Remove what left the tree and nobody needs: {}",
@@ -305,15 +317,29 @@ impl Rollout<'_> {
         })
     }
 
-    /// The commands that remove what scripts made beside pools and the cluster itself.
-    fn resources_left(&self) -> Vec<String> {
-        let is_left = |resource: &Resource| {
-            let key = Key::Resource(resource.kind.name, resource.name.clone());
-            let went = self.setting.before.all.contains_key(&key)
-                && !self.setting.after.all.contains_key(&key);
-            went && resource.script != CLUSTER && !resource.is_only_removed()
+    /// What scripts made beside pools and the cluster itself.
+    fn resources_left(&self) -> Option<Step> {
+        let is_left = |key: &Key| {
+            self.setting.before.all.contains_key(key) && !self.setting.after.all.contains_key(key)
         };
-        self.removal(is_left)
+        let commands = self.removal(|resource| {
+            is_left(&Key::Resource(resource.kind.name, resource.name.clone()))
+                && resource.script != CLUSTER
+                && !resource.is_only_removed()
+        });
+        let gone = |change: &&Change| {
+            let mut names = change.names.iter();
+            let keys = self.setting.before.all.keys();
+            let kinds = keys.filter(|key| matches!(key, Key::Resource(..)) && is_left(key));
+            let kinds: Vec<(&str, String)> = kinds.map(|key| (key.kind(), key.name())).collect();
+            names.any(|name| kinds.contains(&(change.kind.as_str(), name.clone())))
+        };
+        let gone: Vec<&Change> = self.changes.iter().filter(gone).collect();
+        (!commands.is_empty()).then(|| Step {
+            what: "Remove what the scripts made and nobody needs: no script does".to_owned(),
+            commands,
+            changes: ids(&gone),
+        })
     }
 
     /// Whether an object stays although it left the tree; what tells a tool of the tree leaves with the tool.
@@ -324,7 +350,7 @@ impl Rollout<'_> {
             .all
             .keys()
             .any(|key| matches!(key, Key::Object { kind, .. } if *kind == change.kind));
-        is_object && (!self.setting.prunes || change.kind == "PersistentVolumeClaim")
+        is_object && !self.setting.prunes
     }
 
     /// Whether a step for a pool names it already.
@@ -332,34 +358,6 @@ impl Rollout<'_> {
         let [old, _] = self.pool(name);
         let maker = old.and_then(|part| part.maker);
         maker.is_some_and(|maker| maker.kinds.iter().any(|(of, _)| *of == kind))
-    }
-
-    fn is_pruned(&self, release: &str) -> bool {
-        let part = self
-            .setting
-            .before
-            .all
-            .get(&Key::Release(release.to_owned()));
-        let brings = part
-            .and_then(|part| part.chart)
-            .is_some_and(Chart::brings_kinds);
-        self.setting.prunes && !brings
-    }
-
-    fn uninstall(&self, name: &str) -> String {
-        let part = self.setting.before.all.get(&Key::Release(name.to_owned()));
-        let namespace = part.and_then(|part| part.leaves.get("namespace"));
-        let namespace = namespace
-            .and_then(|leaf| leaf.value.as_str())
-            .unwrap_or_default();
-        let context = self.setting.before.context.as_ref();
-        let context = context.map(|it| format!(" --kube-context {}", shell::quote(it)));
-        format!(
-            "helm uninstall {} --namespace {}{}",
-            shell::quote(name),
-            shell::quote(namespace),
-            context.unwrap_or_default()
-        )
     }
 }
 

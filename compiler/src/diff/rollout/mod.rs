@@ -1,14 +1,22 @@
 //! What to do in which order, where one run of the scripts and one sync are not enough.
 
+mod anew;
 mod brought;
 mod claims;
 mod cloud;
+mod data;
 mod elsewhere;
+mod fresh;
 mod gitops;
+mod gpus;
 mod left;
+mod plugins;
+mod queues;
+mod uninstall;
 mod versions;
 
 pub use brought::BUILD;
+pub use fresh::TEARDOWN;
 
 use std::collections::BTreeSet;
 
@@ -17,7 +25,6 @@ use super::judge::Setting;
 use super::parts::Key;
 use super::shown::{Change, ClusterFate, Step};
 use crate::compile::Compilation;
-use crate::model::POOL_LABEL;
 use crate::plan::{Command, Word};
 use crate::shell;
 
@@ -28,21 +35,7 @@ pub(super) fn rollout(
     changes: &[Change],
 ) -> Vec<Step> {
     if after.is_none() {
-        let moved = Step {
-            what: "Where another cluster takes its place, make that one first, by the steps of \
-                   its own tree's README. Then move the work"
-                .to_owned(),
-            commands: Vec::new(),
-            changes: Vec::new(),
-        };
-        let removed = Step {
-            what: "When nothing needs the cluster any more, remove it with the tree that the base has of it, before that \
-                   leaves the repository: no script is left afterwards that could"
-                .to_owned(),
-            commands: vec!["cloud/teardown.sh --dry-run".to_owned(), "cloud/teardown.sh".to_owned()],
-            changes: changes.iter().map(|change| change.id).collect(),
-        };
-        return vec![moved, removed];
+        return fresh::gone(changes);
     }
     let plan = Rollout {
         setting,
@@ -98,47 +91,79 @@ impl Rollout<'_> {
         ahead.extend(self.old_tool_leaves());
         ahead.extend(self.beside());
         ahead.extend(self.stays_at_first());
+        ahead.extend(self.begins_empty());
         let (freed, back) = self.drained();
+        let anew = self.anew();
+        let mut ends: Vec<Step> = self.queues_end().into_iter().collect();
+        ends.extend(self.saved());
         let before_push = self.before_push();
         let hosts = self.hosts_prepared();
         let cloud = self.in_the_cloud();
         let begins = self.new_tool_begins();
         let left = self.left();
-        let late = self.keeps_running_pods_out();
-        let (driver, fixed, followers) = (self.driver_first(), self.fixed(), self.followers());
-        let takes_order = !(ahead.is_empty()
-            && freed.is_empty()
-            && before_push.is_empty()
-            && hosts.is_empty()
-            && left.is_empty())
+        let late = self.keeps_running_pods_out() || self.cloud_takes_over();
+        let swapped = self.old_plugin_leaves();
+        let mut served: Vec<Step> = self.driver_awaited().into_iter().collect();
+        served.extend(self.claims_end());
+        served.extend(self.network_driver_leaves());
+        served.extend(self.registers_again());
+        let followers = self.followers();
+        let steps = [
+            &ahead,
+            &ends,
+            &freed,
+            &before_push,
+            &hosts,
+            &left,
+            &swapped,
+            &served,
+        ];
+        let takes_order = steps.iter().any(|steps| !steps.is_empty())
+            || self.before.is_none()
             || late
             || self.renamed().is_some()
             || begins.is_some()
-            || driver.is_some()
-            || fixed.is_some()
+            || !anew.is_empty()
             || followers.is_some()
             || cloud.as_ref().is_some_and(|(_, is_needed)| *is_needed);
         if !takes_order {
             return Vec::new();
         }
         let cloud = cloud.map(|(step, _)| step);
-        let mut all = ahead;
         let by_commit = self.is_by_commit();
+        let mut all = ahead;
         all.extend(before_push);
+        // Where a commit is the delivery, all that must end does so before it.
+        let mut ends = [ends, freed, anew.before].concat();
         if by_commit {
-            all.extend(freed.clone());
+            all.append(&mut ends);
         }
         all.push(self.built());
-        if !by_commit {
-            all.extend(freed);
-        }
+        all.append(&mut ends);
         all.extend(hosts);
         let (early, late) = if late { (None, cloud) } else { (cloud, None) };
         all.extend(early);
-        all.extend(driver);
-        all.extend(fixed);
-        all.extend(begins.unwrap_or_else(|| self.brought()));
+        all.extend(self.queues_left_early());
+        all.extend(swapped);
+        match begins {
+            Some(begins) => {
+                all.extend(anew.deleted);
+                all.extend(begins);
+            }
+            // A tool stops at what it cannot change, and what is deleted before would be brought again as it was.
+            None if by_commit && !anew.deleted.is_empty() => {
+                all.push(self.pushed());
+                all.extend(anew.deleted);
+                all.extend(self.awaited());
+            }
+            None => {
+                all.extend(anew.deleted);
+                all.extend(self.brought());
+            }
+        }
+        all.extend(anew.after);
         all.extend(late);
+        all.extend(served);
         all.push(Self::verified());
         all.extend(back);
         all.extend(followers);
@@ -199,74 +224,6 @@ impl Rollout<'_> {
             changes: ids(&others),
         });
         steps.chain(cannot).collect()
-    }
-
-    fn driver_first(&self) -> Option<Step> {
-        let driver = self.of(&[Impact::DriverRestarted]);
-        let plugin = self.of(&[Impact::PluginRestarted]);
-        (!driver.is_empty() && !plugin.is_empty()).then(|| Step {
-            what: "Bring the driver before the plugin: let what installs drivers finish, and look that nvidia-smi \
-                   answers on a node, before what advertises GPUs follows"
-                .to_owned(),
-            commands: Vec::new(),
-            changes: ids(&[driver, plugin].concat()),
-        })
-    }
-
-    /// Pools whose GPUs must be free for a moment: how they are freed, and how pods come back.
-    fn drained(&self) -> (Vec<Step>, Vec<Step>) {
-        let drained = self.of(&[Impact::SlicesRecut, Impact::DriverRestarted]);
-        let when = if self.is_by_commit() {
-            format!(
-                ", before the change is pushed, because {} brings it then",
-                self.setting.after.tool
-            )
-        } else {
-            String::new()
-        };
-        let step = |what: String, commands| Step {
-            what,
-            commands,
-            changes: ids(&drained),
-        };
-        let both = pools(&drained, false).into_iter().map(|name| {
-            let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
-            (
-                step(
-                    format!(
-                        "Free the GPUs of pool {name}{when}. Where jobs cannot all leave at once, take one node after \
-                         the other"
-                    ),
-                    self.drain(&nodes),
-                ),
-                step(
-                    format!("Let pods back onto pool {name}, when its nodes offer what they should"),
-                    vec![format!("{} uncordon -l {nodes}", self.kubectl())],
-                ),
-            )
-        });
-        both.unzip()
-    }
-
-    /// Objects that the API server does not let anybody change.
-    fn fixed(&self) -> Option<Step> {
-        let is_fixed = |change: &&Change| {
-            change.fields.iter().any(|field| {
-                let because = field.because.as_deref().unwrap_or_default();
-                because.contains("cannot be changed: delete the ")
-            })
-        };
-        let fixed: Vec<&Change> = self.changes.iter().filter(is_fixed).collect();
-        let commands = fixed.iter().flat_map(|change| {
-            let names = change.names.iter();
-            names.map(|name| self.removed(&change.kind, name))
-        });
-        (!fixed.is_empty()).then(|| Step {
-            what: "Delete what cannot be changed in place, right before it is brought anew: what runs in it ends"
-                .to_owned(),
-            commands: commands.collect(),
-            changes: ids(&fixed),
-        })
     }
 
     /// The commands that empty nodes, by a selector.

@@ -82,11 +82,41 @@ fn by_use(setting: &Setting<'_>, kind: &str, part: &Part, delta: &Delta) -> Opti
             PluginRestarted,
             "gpuc-runtime reads it while it runs, and advertises what it says then",
         )),
+        ("NicNodePolicy" | "NicClusterPolicy", _) => network_driver(setting, part, delta),
         ("ConfigMap" | "DaemonSet", "nvidia-driver-installer") => {
             Some(Verdict::plain(Impact::DriverRestarted))
         }
         _ => None,
     }
+}
+
+/// Another owner of the driver of the network cards, or another driver: it is taken out of the kernel, with all that it
+/// carries, and one that is in use cannot be.
+fn network_driver(setting: &Setting<'_>, part: &Part, delta: &Delta) -> Option<Verdict> {
+    const DRIVER: &str = "spec.ofedDriver";
+    let brings = || part.leaves.keys().any(|path| path.starts_with(DRIVER));
+    // A pool that comes or leaves has nothing that could go on.
+    let sides = [setting.before, setting.after];
+    let is_there = |parts: &super::Parts| {
+        let mut pools = parts.summary.pools.iter();
+        part.pools.is_empty() || pools.any(|pool| part.pools.contains(&pool.name))
+    };
+    let is_driver = sides.into_iter().all(is_there)
+        && match (delta.fate(), delta.path.as_deref()) {
+            (Fate::Stayed, Some(path)) => {
+                path.starts_with(DRIVER) && !path.starts_with("spec.ofedDriver.upgradePolicy")
+            }
+            (Fate::Went, _) => setting.prunes && brings(),
+            (Fate::Came, _) => brings(),
+            _ => false,
+        };
+    is_driver.then(|| {
+        Verdict::because(
+            Impact::DriverRestarted,
+            "the driver of the network cards is exchanged, and with it the connections of all that runs: free the nodes \
+             first",
+        )
+    })
 }
 
 fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, name: &str) -> Verdict {
@@ -136,15 +166,20 @@ fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta
     let row = row.max_by_key(|row| row.key().len());
     let fixed = kind.fixed.iter().find(|(key, _)| fits(key));
     if let (Some((key, source)), None) = (fixed, row) {
-        return Verdict::fact(
-            kind.went,
-            format!(
-                "`{key}` cannot be changed: delete the {} for the new one to be made{}",
-                kind.name,
-                kind.kept()
-            ),
-            source,
+        let impact = match kind.name {
+            // It is bound to a claim, which pods use.
+            "PersistentVolume" => WorkloadRestarted,
+            _ => kind.went,
+        };
+        let words = format!(
+            "`{key}` cannot be changed: delete the {} for the new one to be made{}",
+            kind.name,
+            kind.kept()
         );
+        return Verdict {
+            is_fixed: true,
+            ..Verdict::fact(impact, words, source)
+        };
     }
     match row {
         Some(Row::Is(_, impact, "")) => Verdict::plain(*impact),
