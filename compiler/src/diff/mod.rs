@@ -65,7 +65,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         after: &after,
         prunes: match (pair.before, pair.after) {
             // What one tool brought, no other one removes.
-            (Some(_), Some(_)) => !before.tool.is_empty() && before.tool == after.tool,
+            (Some(_), Some(_)) => !before.tool.is_empty() && before.is_brought_as(&after),
             _ => !before.tool.is_empty() || !after.tool.is_empty(),
         },
         is_stale: false,
@@ -73,7 +73,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
     let found = deltas::deltas(&before, &after);
     let (edits, causes) = match (pair.before, pair.after) {
         (Some(old), Some(new)) => {
-            let edits = edits::edits(&old.loaded.root, &new.loaded.root);
+            let edits = edits::edits(&old.loaded, &new.loaded);
             let sides = Sides {
                 before: old,
                 after: new,
@@ -85,7 +85,10 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         _ => (Vec::new(), vec![Vec::new(); found.len()]),
     };
     let shown = lines::places(&edits, sources);
-    let changes = lines::lines(&setting, &found, &causes, &shown, 1);
+    let mut changes = lines::lines(&setting, &found, &causes, &shown, 1);
+    if let Some(name) = edits.iter().position(edits::Edit::is_of_file) {
+        lines::headers(&mut changes, &shown[name]);
+    }
     let upgraded = match (pair.committed, pair.before) {
         (Some(committed), Some(before)) => upgrade::upgrade(committed, before, changes.len() + 1),
         _ => upgrade::Upgrade::default(),
@@ -107,17 +110,13 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         None => files::contents(trees[0], locks[0].as_deref()),
     };
     let is = files::contents(trees[1], locks[1].as_deref());
-    let config = pair
-        .after
-        .or(pair.before)
-        .and_then(|side| side.config.as_ref());
     let rollout = if let Some((tree, built)) = built(&pair) {
         // What runs is what was built last, whatever was merged since.
         let was = Parts::of(built)?;
         let setting = Setting {
             before: &was,
             after: &after,
-            prunes: !was.tool.is_empty() && was.tool == after.tool,
+            prunes: !was.tool.is_empty() && was.is_brought_as(&after),
             is_stale: false,
         };
         let found = deltas::deltas(&was, &after);
@@ -131,10 +130,14 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         let both: Vec<Change> = changes.iter().chain(moved).cloned().collect();
         rollout::rollout(&setting, (pair.before, pair.after), &both)
     };
+    let name = |side: Option<&Compilation>| {
+        let config = side?.config.as_ref();
+        config.map(|config| config.metadata.name.value.clone())
+    };
     Some(Diff {
-        cluster: config
-            .map(|config| config.metadata.name.value.clone())
-            .unwrap_or_default(),
+        cluster: name(pair.after.or(pair.before)).unwrap_or_default(),
+        formerly: (name(pair.before).zip(name(pair.after)))
+            .and_then(|(old, new)| (old != new).then_some(old)),
         fate: match (pair.before, pair.after) {
             (None, _) => ClusterFate::Added,
             (_, None) => ClusterFate::Removed,
