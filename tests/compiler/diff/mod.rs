@@ -3,12 +3,17 @@
 mod base;
 mod built;
 mod command;
+mod fewer;
+mod hosts;
+mod makers;
 mod many;
 mod order;
 mod plan;
 mod properties;
 mod renamed;
+mod room;
 mod table;
+mod tainted;
 mod upgrades;
 
 use gpuc::compile::{Compilation, Options, compile};

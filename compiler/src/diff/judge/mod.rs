@@ -2,6 +2,7 @@
 
 mod charts;
 mod elsewhere;
+mod hosts;
 mod kinds;
 mod pools;
 mod versions;
@@ -11,6 +12,7 @@ use super::impact::Impact;
 use super::parts::{Key, Part, Parts};
 use crate::lock::LOCK_FILE;
 use crate::plan::Change;
+pub(super) use hosts::Moved;
 pub use kinds::is_known;
 pub(super) use versions::{Move, move_of};
 use versions::{has_versions, version};
@@ -217,6 +219,11 @@ fn field(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
         }
         Change::Replaces { reason } => Verdict::fact(Impact::Replaced, reason, field.source),
         Change::Rolls { reason } => Verdict::fact(Impact::NodesRecreated, reason, field.source),
+        Change::Resizes if loses_places(delta) => Verdict::fact(
+            Impact::WorkloadRestarted,
+            "the nodes there go, and what runs on them ends",
+            field.source,
+        ),
         Change::Resizes => {
             let pools = after.pools.iter().map(String::as_str);
             let impact = capacity(setting, pools).unwrap_or_else(|| resized(delta));
@@ -248,6 +255,13 @@ fn capacity<'n>(setting: &Setting<'_>, names: impl IntoIterator<Item = &'n str>)
     }
     let grows = pairs.iter().any(|(old, new)| new > old);
     grows.then_some(Impact::CapacityGained)
+}
+
+/// Whether nodes leave places: zones.
+fn loses_places(delta: &Delta) -> bool {
+    let list = |value: &Option<serde_json::Value>| value.as_ref()?.as_array().cloned();
+    let lists = list(&delta.from).zip(list(&delta.to));
+    lists.is_some_and(|(from, to)| from.iter().any(|place| !to.contains(place)))
 }
 
 /// Whether there is less afterwards: a number that is smaller, or one that is gone.

@@ -106,13 +106,22 @@ impl Rollout<'_> {
             )
         } else if self.keeps_running_pods_out() {
             ("Let the nodes have their taints", "")
-        } else if new.is_empty() && raised.is_empty() {
+        } else if !self.setting.moved().is_empty() {
+            (
+                "Let the hosts have the labels and taints of their pools, and see that their nodes are ready",
+                "",
+            )
+        } else if new.is_empty() && !raised.is_empty() {
+            ("Let the cloud raise the control plane", "")
+        } else if new.is_empty() {
             (
                 "Let the scripts bring what they make to what it shall be",
                 "",
             )
         } else if self.setting.before.own_hosts {
             ("Bring new hosts in, and see that their nodes are ready", "")
+        } else if new.iter().all(|change| self.begins_empty(change)) {
+            ("Make what is new in the cloud: it begins without nodes", "")
         } else {
             (
                 "Make what is new in the cloud, and see that its nodes are ready",
@@ -128,5 +137,14 @@ impl Rollout<'_> {
             changes: unique(ids(&[raised.clone(), scripted].concat())),
         };
         Some((step, !rolled.is_empty() || !raised.is_empty()))
+    }
+
+    /// Whether something is pools of which each may have no node.
+    fn begins_empty(&self, change: &Change) -> bool {
+        change.kind == "pool"
+            && change.names.iter().all(|name| {
+                let nodes = self.both(name)[1].and_then(|pool| pool.nodes.get());
+                nodes.is_some_and(|nodes| nodes.min == 0)
+            })
     }
 }

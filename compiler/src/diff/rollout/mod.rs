@@ -3,8 +3,14 @@
 mod brought;
 mod cloud;
 mod elsewhere;
+mod fewer;
 mod gitops;
+mod hosts;
 mod left;
+mod makers;
+mod room;
+mod servers;
+mod taints;
 mod versions;
 
 pub use brought::BUILD;
@@ -92,28 +98,36 @@ impl Rollout<'_> {
     /// The steps in their order: what runs is brought what it needs before anything that it leaves is taken away.
     fn ordered(&self) -> Vec<Step> {
         let mut ahead: Vec<Step> = self.conditions().into_iter().collect();
+        ahead.extend(self.room(true));
         ahead.extend(self.versions());
         ahead.extend(self.old_tool_leaves());
         ahead.extend(self.beside());
+        ahead.extend(self.both_taints());
         ahead.extend(self.stays_at_first());
-        let (freed, back) = self.drained();
-        let before_push = self.before_push();
+        let (freed, back) = self.emptied();
+        let (before_push, room) = (self.before_push(), self.room(false));
         let hosts = self.hosts_prepared();
         let cloud = self.in_the_cloud();
         let begins = self.new_tool_begins();
         let left = self.left();
-        let late = self.keeps_running_pods_out();
+        let late = self.keeps_running_pods_out() || !self.made_after_push().is_empty();
         let (driver, fixed, followers) = (self.driver_first(), self.fixed(), self.followers());
+        let by_hand = [self.taken_off_by_hand(), self.put_on_by_hand()];
+        let drift = self.drift();
         let takes_order = !(ahead.is_empty()
             && freed.is_empty()
+            && room.is_empty()
             && before_push.is_empty()
             && hosts.is_empty()
-            && left.is_empty())
+            && left.is_empty()
+            && by_hand.concat().is_empty())
             || late
+            || self.loses_taints()
             || self.renamed().is_some()
             || begins.is_some()
             || driver.is_some()
             || fixed.is_some()
+            || drift.is_some()
             || followers.is_some()
             || cloud.as_ref().is_some_and(|(_, is_needed)| *is_needed);
         if !takes_order {
@@ -122,7 +136,12 @@ impl Rollout<'_> {
         let cloud = cloud.map(|(step, _)| step);
         let mut all = ahead;
         let by_commit = self.is_by_commit();
+        let shrinks = self.is_shrinking();
         all.extend(before_push);
+        // What runs on nodes that go leaves before them, and a tool that still has it makes it again.
+        let ends: Vec<Step> = self.workloads_leave().into_iter().collect();
+        let ends = ends.into_iter().chain(fixed.clone().filter(|_| shrinks));
+        let freed: Vec<Step> = ends.chain(freed).collect();
         if by_commit {
             all.extend(freed.clone());
         }
@@ -130,18 +149,25 @@ impl Rollout<'_> {
         if !by_commit {
             all.extend(freed);
         }
+        all.extend(room);
         all.extend(hosts);
         let (early, late) = if late { (None, cloud) } else { (cloud, None) };
         all.extend(early);
         all.extend(driver);
-        all.extend(fixed);
+        let [off, on] = by_hand;
+        all.extend(self.emptied_for_push().into_iter().chain(off));
+        let (before, after) = drift.unzip();
+        all.extend(before);
+        all.extend(fixed.filter(|_| by_commit || !shrinks));
         all.extend(begins.unwrap_or_else(|| self.brought()));
+        all.extend(self.gone_by_push());
         all.extend(late);
         all.push(Self::verified());
-        all.extend(back);
+        all.extend(back.into_iter().chain(on).chain(after));
         all.extend(followers);
+        all.extend(self.old_taints());
         all.extend(left);
-        all
+        self.with_servers(all)
     }
 
     /// kubectl, with the context of the cluster where the file names one.
@@ -175,13 +201,11 @@ impl Rollout<'_> {
     fn beside(&self) -> Vec<Step> {
         let replaced = self.of(&[Impact::Replaced]);
         let stuck = pools(&replaced, false).into_iter();
-        let stuck = stuck.filter(|name| self.handed(name).is_none());
+        let stuck =
+            stuck.filter(|name| self.handed(name).is_none() && self.way(name) != room::Way::First);
         let about = left::about_pool;
         let steps = stuck.map(|name| Step {
-            what: format!(
-                "Pool {name} cannot be changed as it is. In gpu-cluster.yaml leave it as it was and add a pool beside \
-                 it, under another name, as it shall be"
-            ),
+            what: self.rewritten(&name),
             commands: Vec::new(),
             changes: ids(&about(&replaced, &name)),
         });
@@ -211,23 +235,70 @@ impl Rollout<'_> {
         })
     }
 
-    /// Pools whose GPUs must be free for a moment: how they are freed, and how pods come back.
-    fn drained(&self) -> (Vec<Step>, Vec<Step>) {
+    /// Pools that are emptied for a moment, because drivers, slices or all of their taints change.
+    fn emptied_pools(&self) -> BTreeSet<String> {
         let drained = self.of(&[Impact::SlicesRecut, Impact::DriverRestarted]);
-        let when = if self.is_by_commit() {
+        let mut all = pools(&drained, false);
+        all.extend(self.driven());
+        all.extend(self.tainted_anew());
+        all
+    }
+
+    /// The pools whose driver something else than the pool itself restarts.
+    fn driven(&self) -> BTreeSet<String> {
+        let sides = [self.setting.before, self.setting.after];
+        let is_there = |name: &String| {
+            let key = Key::Pool(name.clone());
+            sides.iter().all(|parts| parts.all.contains_key(&key))
+        };
+        let mut all = BTreeSet::new();
+        for change in self.of(&[Impact::DriverRestarted]) {
+            if change.kind == "pool" || change.fate == ClusterFate::Added {
+                continue;
+            }
+            for (key, part) in sides.iter().flat_map(|parts| &parts.all) {
+                if key.kind() != change.kind || !change.names.contains(&key.name()) {
+                    continue;
+                }
+                let every = self.setting.after.summary.pools.iter();
+                let every = every.filter(|pool| part.pools.is_empty() && !pool.gpus.is_empty());
+                all.extend(part.pools.iter().cloned());
+                all.extend(every.map(|pool| pool.name.clone()));
+            }
+        }
+        all.retain(is_there);
+        all
+    }
+
+    /// That it is to be done before a push, where a push is what brings the change.
+    fn when(&self) -> String {
+        if self.is_by_commit() {
             format!(
                 ", before the change is pushed, because {} brings it then",
                 self.setting.after.tool
             )
         } else {
             String::new()
-        };
+        }
+    }
+
+    /// All that is emptied, and how pods come back.
+    fn emptied(&self) -> (Vec<Step>, Vec<Step>) {
+        let all = [self.drained(), self.fewer(), self.moved_hosts()];
+        let (freed, back): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        (freed.concat(), back.concat())
+    }
+
+    /// Pools whose GPUs must be free for a moment: how they are freed, and how pods come back.
+    fn drained(&self) -> (Vec<Step>, Vec<Step>) {
+        let drained = self.of(&[Impact::SlicesRecut, Impact::DriverRestarted]);
+        let when = self.when();
         let step = |what: String, commands| Step {
             what,
             commands,
             changes: ids(&drained),
         };
-        let both = pools(&drained, false).into_iter().map(|name| {
+        let both = self.emptied_pools().into_iter().map(|name| {
             let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
             (
                 step(
