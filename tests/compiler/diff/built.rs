@@ -150,7 +150,7 @@ fn a_count_of_nodes_under_karpenter_is_made_by_the_scripts() {
     assert_eq!(pool(&found), Impact::CapacityGained);
     assert_eq!(steps(&found), "");
     let found = edited("eks-karpenter", "nodes: {count: 2}", "nodes: {count: 1}");
-    assert_eq!(pool(&found), Impact::CapacityLost);
+    assert_eq!(pool(&found), Impact::WorkloadRestarted);
 }
 
 #[test]

@@ -29,6 +29,18 @@ fn a_full_reservation_has_no_machines_for_another_pool() {
     let said = steps(&found);
     assert!(!said.contains(NOT_BESIDE), "{said}");
     assert_eq!(said.matches("node-pools delete").count(), 1, "{said}");
+    let pool = "  - name: train\n";
+    let text = example("gke-training-a3");
+    let (at, end) = (text.find(pool).unwrap(), text.find("\nteams:").unwrap() + 1);
+    let second = text[at..end].replace("name: train\n", "name: other\n");
+    let found = of_texts(&text, &format!("{}{second}{}", &text[..end], &text[end..]));
+    in_order(
+        &found,
+        &[
+            "Reservation a3-mega holds 4 machines",
+            "pool other beside what train may have",
+        ],
+    );
     // One that holds twice as many has room for both.
     let text = example("gke-training-a3").replace("id: a3-mega, count: 4", "id: a3-mega, count: 8");
     let found = edited_text(&text, placed, "");

@@ -105,7 +105,10 @@ impl Rollout<'_> {
                 " --allow-disruption",
             )
         } else if self.keeps_running_pods_out() {
-            ("Let the nodes have their taints", "")
+            (
+                "Let the nodes have their taints, when jobs may be interrupted: NoExecute ends pods that do not tolerate it",
+                "",
+            )
         } else if !self.setting.moved().is_empty() {
             (
                 "Let the hosts have the labels and taints of their pools, and see that their nodes are ready",
@@ -120,7 +123,7 @@ impl Rollout<'_> {
             )
         } else if self.setting.before.own_hosts {
             ("Bring new hosts in, and see that their nodes are ready", "")
-        } else if new.iter().all(|change| self.begins_empty(change)) {
+        } else if self.begin_empty(&new) {
             ("Make what is new in the cloud: it begins without nodes", "")
         } else {
             (
@@ -139,10 +142,12 @@ impl Rollout<'_> {
         Some((step, !rolled.is_empty() || !raised.is_empty()))
     }
 
-    /// Whether something is pools of which each may have no node.
-    fn begins_empty(&self, change: &Change) -> bool {
-        change.kind == "pool"
-            && change.names.iter().all(|name| {
+    /// Whether there are new pools, and each may have no node.
+    fn begin_empty(&self, new: &[&Change]) -> bool {
+        let pools = new.iter().filter(|change| change.kind == "pool");
+        let mut names = pools.flat_map(|change| &change.names).peekable();
+        names.peek().is_some()
+            && names.all(|name| {
                 let nodes = self.both(name)[1].and_then(|pool| pool.nodes.get());
                 nodes.is_some_and(|nodes| nodes.min == 0)
             })

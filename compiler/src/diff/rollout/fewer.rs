@@ -97,22 +97,19 @@ impl Rollout<'_> {
             let what = match &less {
                 Less::Nodes(was, is) if was.min > is.max => format!(
                     "Pool {name} goes from {} to {}. The cloud picks which go, and what runs on these ends: when jobs may \
-                     be interrupted, empty the pool{}. Where all that runs there may start anew at any time, skip this",
+                     be interrupted, empty the pool. Where all that runs there may start anew at any time, skip this",
                     words(*was),
-                    words(*is),
-                    self.when()
+                    words(*is)
                 ),
                 Less::Nodes(_, is) => format!(
                     "Pool {name} has {} at the most from now on. Where it has more, the cloud picks which go, and what \
-                     runs on these ends: when jobs may be interrupted, empty the pool{}. Otherwise skip this",
-                    words(*is),
-                    self.when()
+                     runs on these ends: when jobs may be interrupted, empty the pool. Otherwise skip this",
+                    words(*is)
                 ),
                 Less::Zones(zones) => format!(
                     "The nodes of pool {name} in {} go, and what runs on them ends: when jobs may be interrupted, empty \
-                     them{}",
-                    zones.join(", "),
-                    self.when()
+                     them",
+                    zones.join(", ")
                 ),
             };
             let selector = shell::quote(&selector);
@@ -163,6 +160,34 @@ impl Rollout<'_> {
             changes: ids(&these),
         })
     }
+}
+
+impl Rollout<'_> {
+    /// Workloads that cannot be changed in place, on nodes that go: they end before.
+    pub(super) fn ended(&self) -> Option<Step> {
+        let is_one =
+            |change: &&Change| super::is_fixed(change) && WORKLOADS.contains(&change.kind.as_str());
+        let these: Vec<&Change> = self.changes.iter().filter(is_one).collect();
+        let commands = these.iter().flat_map(|change| {
+            let names = change.names.iter();
+            names.map(|name| self.removed(&change.kind, name))
+        });
+        (self.is_shrinking() && !these.is_empty()).then(|| Step {
+            what: "Delete the workloads that cannot be changed in place, before nodes go: what runs in them ends, and they \
+                   are made anew with what is brought"
+                .to_owned(),
+            commands: commands.collect(),
+            changes: ids(&these),
+        })
+    }
+}
+
+/// A step without commands that another one had; nothing where none is left.
+pub(super) fn without(mut step: Step, other: Option<&Step>) -> Option<Step> {
+    if let Some(other) = other {
+        step.commands.retain(|it| !other.commands.contains(it));
+    }
+    (!step.commands.is_empty()).then_some(step)
 }
 
 fn words(nodes: NodeRange) -> String {

@@ -43,9 +43,8 @@ impl Rollout<'_> {
             (
                 step(
                     format!(
-                        "Empty {names}, which go from pool {from} to pool {to} with other labels and taints{}. Where \
-                         jobs cannot all leave at once, move one host after the other, each by an edit of its own",
-                        self.when()
+                        "Empty {names} on the way from pool {from} to pool {to}, whose labels and taints are others. \
+                         Where jobs cannot all leave at once, move one host after the other, each by an edit of its own"
                     ),
                     each("drain", " --ignore-daemonsets --delete-emptydir-data"),
                 ),

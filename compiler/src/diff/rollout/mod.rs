@@ -104,6 +104,7 @@ impl Rollout<'_> {
         ahead.extend(self.beside());
         ahead.extend(self.both_taints());
         ahead.extend(self.stays_at_first());
+        ahead.extend(self.finds_no_machine());
         let (freed, back) = self.emptied();
         let (before_push, room) = (self.before_push(), self.room(false));
         let hosts = self.hosts_prepared();
@@ -136,11 +137,12 @@ impl Rollout<'_> {
         let cloud = cloud.map(|(step, _)| step);
         let mut all = ahead;
         let by_commit = self.is_by_commit();
-        let shrinks = self.is_shrinking();
         all.extend(before_push);
         // What runs on nodes that go leaves before them, and a tool that still has it makes it again.
-        let ends: Vec<Step> = self.workloads_leave().into_iter().collect();
-        let ends = ends.into_iter().chain(fixed.clone().filter(|_| shrinks));
+        let ended = self.ended();
+        let again = ended.as_ref().filter(|_| !by_commit);
+        let fixed = fixed.and_then(|step| fewer::without(step, again));
+        let ends = self.workloads_leave().into_iter().chain(ended);
         let freed: Vec<Step> = ends.chain(freed).collect();
         if by_commit {
             all.extend(freed.clone());
@@ -158,7 +160,7 @@ impl Rollout<'_> {
         all.extend(self.emptied_for_push().into_iter().chain(off));
         let (before, after) = drift.unzip();
         all.extend(before);
-        all.extend(fixed.filter(|_| by_commit || !shrinks));
+        all.extend(fixed);
         all.extend(begins.unwrap_or_else(|| self.brought()));
         all.extend(self.gone_by_push());
         all.extend(late);
@@ -319,13 +321,8 @@ impl Rollout<'_> {
 
     /// Objects that the API server does not let anybody change.
     fn fixed(&self) -> Option<Step> {
-        let is_fixed = |change: &&Change| {
-            change.fields.iter().any(|field| {
-                let because = field.because.as_deref().unwrap_or_default();
-                because.contains("cannot be changed: delete the ")
-            })
-        };
-        let fixed: Vec<&Change> = self.changes.iter().filter(is_fixed).collect();
+        let all = self.changes.iter();
+        let fixed: Vec<&Change> = all.filter(|change| is_fixed(change)).collect();
         let commands = fixed.iter().flat_map(|change| {
             let names = change.names.iter();
             names.map(|name| self.removed(&change.kind, name))
@@ -360,6 +357,14 @@ impl Rollout<'_> {
             None => format!("{kubectl} delete {kind} {}", shell::quote(name)),
         }
     }
+}
+
+/// Whether something is an object that the API server does not let anybody change so.
+fn is_fixed(change: &Change) -> bool {
+    change.fields.iter().any(|field| {
+        let because = field.because.as_deref().unwrap_or_default();
+        because.contains("cannot be changed: delete the ")
+    })
 }
 
 /// Each number once, in order.

@@ -156,6 +156,44 @@ impl Rollout<'_> {
         gone.chain(kept).map(why).collect()
     }
 
+    /// New pools for which pools that stay leave no machines in their reservation.
+    pub(super) fn finds_no_machine(&self) -> Vec<Step> {
+        let changes: Vec<&Change> = self.changes.iter().collect();
+        let mut steps = Vec::new();
+        for pool in Self::pools_of(self.after) {
+            let name = &pool.name.value;
+            let (Some((id, Some(count))), Some(nodes), [None, _]) =
+                (reserved(pool), pool.nodes.get(), self.both(name))
+            else {
+                continue;
+            };
+            let stays = Self::pools_of(self.after).iter().filter(|other| {
+                let of = reserved(other).is_some_and(|(of, _)| of == id);
+                of && self.both(&other.name)[0].is_some()
+            });
+            let held: u64 = stays
+                .clone()
+                .filter_map(|other| other.nodes.get())
+                .map(|nodes| u64::from(nodes.max))
+                .sum();
+            let names: Vec<&str> = stays.map(|other| other.name.value.as_str()).collect();
+            if nodes.min == 0 || held + u64::from(nodes.min) <= u64::from(count) {
+                continue;
+            }
+            steps.push(Step {
+                what: format!(
+                    "Reservation {id} holds {count} machines, and there are not {} for pool {name} beside what {} may \
+                     have. Take the pool out of gpu-cluster.yaml that shall go, and its steps are others: it leaves first",
+                    nodes.min,
+                    names.join(", ")
+                ),
+                commands: Vec::new(),
+                changes: ids(&about_pool(&changes, name)),
+            });
+        }
+        steps
+    }
+
     /// Whether a pool leaves before anything is made in its place.
     pub(super) fn leaves_first(&self, name: &str) -> bool {
         self.leaving_first().iter().any(|(it, _)| it == name)
