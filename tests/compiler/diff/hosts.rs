@@ -30,7 +30,7 @@ fn a_pool_that_is_called_otherwise_has_the_hosts_it_had() {
         &found,
         &[
             "gpuc build",
-            "Empty a100-01, a100-02, which go from pool notebooks to pool books",
+            "Empty a100-01, a100-02 on the way from pool notebooks to pool books",
             "kubectl --context campus drain a100-01 --ignore-daemonsets",
             "kubectl --context campus drain a100-02 --ignore-daemonsets",
             "cloud/host-books.sh",
@@ -98,7 +98,7 @@ fn a_host_goes_from_one_pool_to_another() {
     in_order(
         &found,
         &[
-            "Empty cpu-02, which go",
+            "Empty cpu-02 on the way",
             "drain cpu-02 ",
             "cloud/host-dgx.sh to each of cpu-02 ",
             "cloud/apply.sh\n",

@@ -116,8 +116,8 @@ fn a_version_goes_up_when_nodes_that_cannot_follow_are_gone() {
     in_order(
         &over,
         &[
+            "leave it out of gpu-cluster.yaml until the last",
             delete,
-            "leave",
             "Write 1.35",
             "--allow-disruption",
             "# Build",

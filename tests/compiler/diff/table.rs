@@ -66,7 +66,7 @@ const ROWS: &[Row] = &[
     (HOUSED, "id: vpc-0123456789abcdef0", "id: vpc-0123456789abcdef9", Replaced, "VPC"),
     // What EKS and eksctl change.
     (EKS, "kubernetes: {version: \"1.34\"}", "kubernetes: {version: \"1.35\"}", NodesRecreated, "Kubernetes version"),
-    (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 0, max: 10}", CapacityLost, "pool spot"),
+    (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 0, max: 10}", WorkloadRestarted, "pool spot"),
     (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 1, max: 30}", CapacityGained, "pool spot"),
     (EKS, "labels: {purpose: inference}", "labels: {purpose: training}", Nothing, "labels"),
     (EKS, "autoRepair: true", "autoRepair: false", Nothing, "EKS add-on"),
@@ -109,14 +109,14 @@ const ROWS: &[Row] = &[
     (AKS, "upgradeChannel: stable", "upgradeChannel: patch", Nothing, "upgrades by AKS"),
     (AKS, "nodes: {min: 0, max: 8}", "nodes: {min: 0, max: 9}", CapacityGained, "pool spot"),
     // A range to a count and back: the fewest and the most decide.
-    (AKS_MIG, "nodes: {min: 1, max: 4}", "nodes: {count: 1}", CapacityLost, "pool slices: nodes"),
-    (AKS_MIG, "nodes: {min: 2, max: 3}", "nodes: {count: 2}", CapacityLost, "pool system: nodes"),
+    (AKS_MIG, "nodes: {min: 1, max: 4}", "nodes: {count: 1}", WorkloadRestarted, "pool slices: nodes"),
+    (AKS_MIG, "nodes: {min: 2, max: 3}", "nodes: {count: 2}", WorkloadRestarted, "pool system: nodes"),
     (AKS_MIG, "nodes: {min: 2, max: 3}", "nodes: {count: 3}", CapacityGained, "pool system: nodes"),
     (AKS, "nodes: {count: 1}", "nodes: {min: 1, max: 3}", CapacityGained, ": nodes"),
-    (EKS, "nodes: {min: 0, max: 20}", "nodes: {count: 2}", CapacityLost, "pool spot: nodes"),
+    (EKS, "nodes: {min: 0, max: 20}", "nodes: {count: 2}", WorkloadRestarted, "pool spot: nodes"),
     (EKS, "machine: p4d.24xlarge\n    nodes: {count: 1}", "machine: p4d.24xlarge\n    nodes: {min: 1, max: 2}", CapacityGained, ": nodes"),
-    (GKE_SMALL, "nodes: {min: 2, max: 10}", "nodes: {count: 2}", CapacityLost, ": nodes"),
-    (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {count: 1}", CapacityLost, "pool shares: nodes"),
+    (GKE_SMALL, "nodes: {min: 2, max: 10}", "nodes: {count: 2}", WorkloadRestarted, ": nodes"),
+    (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {count: 1}", WorkloadRestarted, "pool shares: nodes"),
     // What evicts is worse than what is advertised anew.
     (TAINTED, "value: present, effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
     (AKS_MIG, "effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),

@@ -220,7 +220,10 @@ impl Rollout<'_> {
         let gone = self
             .pruned_pools()
             .into_iter()
-            .filter(|name| self.is_emptied_first(name) && !self.leaves_first(name));
+            .filter(|name| {
+                let is_scripted = self.both_makers(name)[0].is_none();
+                self.is_emptied_first(name) && !(is_scripted && self.leaves_first(name))
+            });
         let tool = self.setting.after.tool;
         let what = |name: &str| match self.both_makers(name)[0] {
             Some(maker) => format!(

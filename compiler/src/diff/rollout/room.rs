@@ -207,7 +207,7 @@ impl Rollout<'_> {
     /// Pools whose nodes leave by a push, and whose new ones find no machine before.
     pub(super) fn made_after_push(&self) -> Vec<String> {
         let mut all = self.leaving_first();
-        all.retain(|(name, _)| self.setting.prunes && self.handed(name).is_some());
+        all.retain(|(name, _)| self.setting.prunes && self.both_makers(name)[0].is_some());
         all.into_iter().map(|(name, _)| name).collect()
     }
 
