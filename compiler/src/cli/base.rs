@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Levels, Report};
 use gpuc::diff::Committed;
-use gpuc::load::{self, ReadError, World};
+use gpuc::load::{self, Loaded, ReadError, World};
 use gpuc::lock::{LOCK_FILE, Lock};
 use gpuc::resolve::Choices;
-use gpuc::source::Sources;
+use gpuc::source::{Source, Sources};
 use rayon::prelude::*;
 
 use super::Usage;
@@ -30,8 +30,10 @@ pub(super) enum Base {
 pub(super) struct Before {
     /// What there is to say of reading it.
     pub(super) report: Report,
-    /// The clusters.
+    /// The clusters that are not as they are in the run.
     pub(super) compilations: Vec<Compilation>,
+    /// The names of those that are: what the run compiled is what they were.
+    pub(super) same: BTreeSet<String>,
     /// Files that have another name now: what each is called in the run, and what it was called there.
     pub(super) renamed: Vec<(String, String)>,
 }
@@ -267,18 +269,36 @@ impl Base {
             levels: Levels::default(),
             choices: &choices,
         };
+        let same_text = |one: u32, other: u32| {
+            let text = |source| sources.get(source).map(Source::text);
+            text(one).is_some() && text(one) == text(other)
+        };
+        let as_it_is = |document: &Loaded| {
+            let is_it = |one: &&Compilation| {
+                document.file == one.loaded.file
+                    && document.poisoned.is_empty()
+                    && one.loaded.poisoned.is_empty()
+                    && document.root.is_copy(&one.loaded.root, &same_text)
+            };
+            let one = run.compilations.iter().find(is_it)?;
+            let name = &one.config.as_ref()?.metadata.name.value;
+            (inputs::choices(out, name) == choices(name)).then(|| name.clone())
+        };
+        let mut same = BTreeSet::new();
+        loaded.retain(|document| as_it_is(document).is_none_or(|name| !same.insert(name)));
         let compilations = loaded
             .into_par_iter()
             .map(|loaded| compile(loaded, &options));
         Ok(Before {
             report,
             compilations: compilations.collect(),
+            same,
             renamed,
         })
     }
 
-    /// New files, and what each was called there: by git's account of renames, or because a file that is no longer here has a
-    /// cluster of the same name.
+    /// New files, and what each was called there: by git's account of renames, or because a file that is no longer here
+    /// has a cluster of the same name.
     fn former(&self, run: &inputs::Run, new: &[String]) -> Result<Vec<(String, String)>> {
         let Self::Revision(_, revision) = self else {
             return Ok(Vec::new());

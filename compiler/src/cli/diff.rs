@@ -82,7 +82,11 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     before.compilations.retain(|one| one.plan.is_some());
     run.compilations
         .retain(|one| !unknown.contains(&name_of(one)));
-    if !of_base.is_empty() && run.compilations.is_empty() && before.compilations.is_empty() {
+    if !of_base.is_empty()
+        && run.compilations.is_empty()
+        && before.compilations.is_empty()
+        && before.same.is_empty()
+    {
         return Ok(Exit::Invalid);
     }
     let compared = Compared {
@@ -226,8 +230,10 @@ impl Compared<'_> {
         if let (Some(tree), Some(before)) = (&mut committed, before)
             && is_stale(tree, before)
             && let Some(source) = self.sources.get(before.loaded.source)
-            && let Some(file) = self.base.path_of(source.path())
         {
+            // What is as it was is called as in the run.
+            let file = self.base.path_of(source.path());
+            let file = file.unwrap_or(source.path());
             tree.made_of = self.base.made_of(file, &tree.lock.input, &choices);
         }
         let pair = Pair {

@@ -24,7 +24,12 @@ pub(super) fn pairs<'a>(
         pairs.entry(name(one)).or_default().0 = Some(one);
     }
     for one in after {
-        pairs.entry(name(one)).or_default().1 = Some(one);
+        let name = name(one);
+        let sides = pairs.entry(name.clone()).or_default();
+        sides.1 = Some(one);
+        if before.same.contains(&name) {
+            sides.0 = Some(one);
+        }
     }
     let path = |one: &Compilation| sources.get(one.loaded.source).map(|source| source.path());
     // By the file, as it is called in the run: the names that left it, and those that came.

@@ -241,8 +241,8 @@ pub trait Cloud: Sync {
     /// What the cloud calls the cluster, where it has a name for it. By this name alone its API finds a cluster, and
     /// nothing there takes another name for one that is there: under another name it is another cluster.
     ///
-    /// Sources: docs.aws.amazon.com/eks/latest/APIReference/API_UpdateClusterConfig.html and
-    /// learn.microsoft.com/rest/api/aks/managedclusters/createorupdate, whose names stand in the URI alone, read
+    /// Sources: <https://docs.aws.amazon.com/eks/latest/APIReference/API_UpdateClusterConfig.html> and
+    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone, read
     /// 2026-11-22; GKE likewise (from memory).
     fn called<'c>(&self, _cluster: &'c Cluster) -> Option<&'c str> {
         None

@@ -54,12 +54,7 @@ pub struct Pair<'a> {
 
 /// What differs between two states of a cluster; `None` where one of them has errors.
 pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<Diff> {
-    let nothing = Parts::default();
-    let parts = |side: Option<&Compilation>| match side {
-        Some(side) => Parts::of(side),
-        None => Some(nothing.clone()),
-    };
-    let (before, after) = (parts(pair.before)?, parts(pair.after)?);
+    let (before, after) = parts(&pair)?;
     let setting = Setting {
         before: &before,
         after: &after,
@@ -130,10 +125,6 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         let both: Vec<Change> = changes.iter().chain(moved).cloned().collect();
         rollout::rollout(&setting, (pair.before, pair.after), &both)
     };
-    let name = |side: Option<&Compilation>| {
-        let config = side?.config.as_ref();
-        config.map(|config| config.metadata.name.value.clone())
-    };
     Some(Diff {
         cluster: name(pair.after.or(pair.before)).unwrap_or_default(),
         formerly: (name(pair.before).zip(name(pair.after)))
@@ -155,6 +146,27 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         picture: picture(pair.after, &all),
         tool: after.tool,
     })
+}
+
+/// Both sides as parts; what was compiled once is taken apart once.
+fn parts(pair: &Pair<'_>) -> Option<(Parts, Parts)> {
+    let parts = |side: Option<&Compilation>| match side {
+        Some(side) => Parts::of(side),
+        None => Some(Parts::default()),
+    };
+    let before = parts(pair.before)?;
+    let is_same = |(old, new): (&Compilation, &Compilation)| std::ptr::eq(old, new);
+    let after = if pair.before.zip(pair.after).is_some_and(is_same) {
+        before.clone()
+    } else {
+        parts(pair.after)?
+    };
+    Some((before, after))
+}
+
+fn name(side: Option<&Compilation>) -> Option<String> {
+    let config = side?.config.as_ref();
+    config.map(|config| config.metadata.name.value.clone())
 }
 
 /// The commit and the input that the committed tree was built from, where that is not the base's.

@@ -174,6 +174,38 @@ fn a_tree_that_differs_in_nothing_that_runs_says_so() {
     }
 }
 
+/// A cluster that builds upon another file is as it was only if that file is.
+#[test]
+fn a_file_that_others_build_upon_changes_them() {
+    let folder = committed();
+    let folder = folder.path();
+    let base = folder.join("shared.gpu-cluster.yaml");
+    fs::rename(folder.join("gpu-cluster.yaml"), &base).unwrap();
+    for name in ["one", "two"] {
+        let text = format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\n\
+             base: shared.gpu-cluster.yaml\nmetadata: {{name: {name}}}\n"
+        );
+        fs::write(folder.join(format!("{name}.gpu-cluster.yaml")), text).unwrap();
+    }
+    commit(folder);
+    let found = said(&gpuc(folder, &["diff", "."]));
+    assert!(found.starts_with("2 clusters as in HEAD"), "{found}");
+    let two = folder.join("two.gpu-cluster.yaml");
+    let text = fs::read_to_string(&two).unwrap();
+    fs::write(&two, format!("# a comment\n{text}")).unwrap();
+    let found = said(&gpuc(folder, &["diff", "."]));
+    assert!(found.starts_with("2 clusters as in HEAD"), "{found}");
+    fs::write(&two, &text).unwrap();
+    let shared = fs::read_to_string(&base).unwrap();
+    fs::write(&base, shared.replacen(MORE.0, MORE.1, 1)).unwrap();
+    let found = said(&gpuc(folder, &["diff", "."]));
+    for name in ["one", "two"] {
+        assert!(found.contains(&format!("{name}, since HEAD")), "{found}");
+    }
+    assert_eq!(found.matches("plugin-restarted").count(), 4, "{found}");
+}
+
 #[test]
 fn what_was_merged_and_never_built_is_told_field_by_field() {
     let folder = committed();

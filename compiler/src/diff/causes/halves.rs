@@ -32,7 +32,7 @@ pub(super) fn causes(
                 tried[at].as_ref().map(|differ| differ[difference])
             };
             match (side(false), side(true)) {
-                (Some(true), Some(false)) | (None, Some(false)) => Some((*bit, false)),
+                (Some(true) | None, Some(false)) => Some((*bit, false)),
                 (Some(false), Some(true) | None) => Some((*bit, true)),
                 _ => None,
             }

@@ -2,8 +2,8 @@
 //!
 //! Compiling is pure and takes milliseconds, so nobody has to guess: the input as it was is compiled with one edit
 //! alone, and what differs then is what this edit does. Where that is no valid input, because two edits need each
-//! other, all edits but one are tried, and what is as before then is what this one does. Of many edits, halves are tried
-//! in the same way.
+//! other, all edits but one are tried, and what is as before then is what this one does. Of many edits, halves are
+//! tried in the same way.
 
 mod halves;
 mod places;
@@ -21,8 +21,8 @@ use places::Places;
 /// How many edits are tried one by one in any case. Of more, halves are.
 const FEW: usize = 12;
 
-/// How many edits are tried one by one where halves of them make no valid input. Beyond that a difference is told by the
-/// places that it follows from.
+/// How many edits are tried one by one where halves of them make no valid input. Beyond that a difference is told by
+/// the places that it follows from.
 const MOST_TRIED: usize = 64;
 
 /// Two states of one cluster.
@@ -114,8 +114,8 @@ struct Trials<'t> {
 }
 
 impl Trials<'_> {
-    /// Which of the differences are there between a state and the one that some edits alone make of the input as it was;
-    /// nothing where that is no valid input.
+    /// Which of the differences are there between a state and the one that some edits alone make of the input as it
+    /// was; nothing where that is no valid input.
     fn differ(&self, state: &Parts, is_tried: impl Fn(usize) -> bool) -> Option<Vec<bool>> {
         let edits = self.edits.iter().enumerate();
         let edits = edits.filter(|(number, _)| is_tried(*number));

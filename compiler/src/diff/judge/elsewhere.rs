@@ -22,12 +22,12 @@ impl Setting<'_> {
             !is_condition(path) && now.is_some_and(|now| now.value != leaf.value)
         })
     }
+}
 
-    /// Whether gpuc makes the cluster itself.
-    pub(in crate::diff) fn is_made(&self, parts: &super::Parts) -> bool {
-        let mut all = parts.all.values();
-        all.any(|part| part.component == CLUSTER)
-    }
+/// Whether gpuc makes the cluster itself.
+pub(in crate::diff) fn is_made(parts: &super::Parts) -> bool {
+    let mut all = parts.all.values();
+    all.any(|part| part.component == CLUSTER)
 }
 
 /// What becomes of what another cluster is made with, instead of what would become of it where it is.
@@ -77,8 +77,8 @@ pub(super) fn renamed(setting: &Setting<'_>, kind: &str, name: &str) -> Option<V
     Some(Verdict::because(
         Impact::Replaced,
         format!(
-            "it is called `{new}` now, and a cluster cannot be renamed: `{new}` is made anew, and `{name}` stays {} until \
-             you delete it",
+            "it is called `{new}` now, and a cluster cannot be renamed: `{new}` is made anew, and `{name}` stays {} \
+             until you delete it",
             setting.stays()
         ),
     ))

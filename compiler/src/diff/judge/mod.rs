@@ -12,6 +12,7 @@ use super::impact::Impact;
 use super::parts::{Key, Part, Parts};
 use crate::lock::LOCK_FILE;
 use crate::plan::Change;
+pub(super) use elsewhere::is_made;
 pub(super) use hosts::Moved;
 pub use kinds::is_known;
 pub(super) use versions::{Move, move_of};

@@ -217,13 +217,10 @@ impl Rollout<'_> {
     /// Pools that leave and that nothing takes the place of: they are emptied while they are still served.
     pub(super) fn before_push(&self) -> Vec<Step> {
         let deleted = self.gone_from_files();
-        let gone = self
-            .pruned_pools()
-            .into_iter()
-            .filter(|name| {
-                let is_scripted = self.both_makers(name)[0].is_none();
-                self.is_emptied_first(name) && !(is_scripted && self.leaves_first(name))
-            });
+        let gone = self.pruned_pools().into_iter().filter(|name| {
+            let is_scripted = self.both_makers(name)[0].is_none();
+            self.is_emptied_first(name) && !(is_scripted && self.leaves_first(name))
+        });
         let tool = self.setting.after.tool;
         let what = |name: &str| match self.both_makers(name)[0] {
             Some(maker) => format!(

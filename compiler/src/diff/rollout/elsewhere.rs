@@ -1,7 +1,7 @@
 //! Another cluster in the place of the one that there is, and a cluster of another name.
 
 use super::super::impact::Impact;
-use super::super::judge::CLUSTER;
+use super::super::judge::{CLUSTER, is_made};
 use super::super::parts::Key;
 use super::super::shown::{Change, Step};
 use super::{Rollout, ids};
@@ -45,8 +45,7 @@ impl Rollout<'_> {
         if these.is_empty() || self.before.is_none() {
             return None;
         }
-        let [was_made, is_made] =
-            [self.setting.before, self.setting.after].map(|parts| self.setting.is_made(parts));
+        let [was_made, is_made] = [self.setting.before, self.setting.after].map(is_made);
         let step = |what: String, commands: &[&str]| Step {
             what,
             commands: commands.iter().map(|it| (*it).to_owned()).collect(),
@@ -57,8 +56,8 @@ impl Rollout<'_> {
                 "A cluster cannot be renamed: {new} is another one. Leave the gpu-cluster.yaml of {old} as it was, and \
                  write {new} into another file"
             ),
-            None => "The cluster that is there cannot become this. Leave its gpu-cluster.yaml as it was, and write what \
-                     it shall be into another file, with another metadata.name"
+            None => "The cluster that is there cannot become this. Leave its gpu-cluster.yaml as it was, and write \
+                     what it shall be into another file, with another metadata.name"
                 .to_owned(),
         };
         let make = if is_made {
