@@ -46,6 +46,7 @@ mod patches;
 mod placement;
 mod policies;
 mod properties;
+mod ranges;
 mod scheduling;
 mod schema;
 mod starters;

@@ -10,10 +10,19 @@ use crate::placement::thousandths;
 /// The fields that are one quantity, and those that are quantities by names.
 const SINGLE: &[(&str, &str)] = &[
     ("EmptyDirVolumeSource", "sizeLimit"),
+    ("MetricTarget", "averageValue"),
+    ("MetricTarget", "value"),
     ("ResourceFieldSelector", "divisor"),
 ];
 const NAMED: &[(&str, &str)] = &[
+    ("LimitRangeItem", "default"),
+    ("LimitRangeItem", "defaultRequest"),
+    ("LimitRangeItem", "max"),
+    ("LimitRangeItem", "maxLimitRequestRatio"),
+    ("LimitRangeItem", "min"),
+    ("PersistentVolumeSpec", "capacity"),
     ("PodSpec", "overhead"),
+    ("ResourceQuotaSpec", "hard"),
     ("ResourceRequirements", "limits"),
     ("ResourceRequirements", "requests"),
     ("VolumeResourceRequirements", "limits"),
@@ -54,9 +63,10 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     }
     for (_, field) in NAMED.iter().filter(|it| it.0 == name) {
         let entries = here.node.get(field).map_or(&[][..], Node::entries);
+        let is_container = name == "ResourceRequirements";
         for entry in entries
             .iter()
-            .filter(|entry| !is_counted_elsewhere(&entry.key))
+            .filter(|entry| !is_container || !is_counted_elsewhere(&entry.key))
         {
             let below = vec![Step::from(*field), Step::from(entry.key.as_str())];
             one(here, below, &entry.value);
@@ -72,12 +82,26 @@ fn is_counted_elsewhere(name: &str) -> bool {
     name.contains('/')
 }
 
+/// What stands there, where it may be an amount.
+fn written(value: &Node) -> Option<String> {
+    match read(value) {
+        Read::Text(text) => Some(text.to_owned()),
+        Read::Whole(number) => Some(number.to_string()),
+        // A number that is too large for a computer is still an amount.
+        Read::Number(_) => value.text().map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// An amount in thousandths, and what stands there.
+pub(super) fn amount(value: &Node) -> Option<(u64, String)> {
+    let text = written(value)?;
+    Some((thousandths(&text)?, text))
+}
+
 fn one(here: &mut Here<'_, '_>, below: Vec<Step>, value: &Node) {
-    let text = match read(value) {
-        Read::Text(text) => text.to_owned(),
-        Read::Whole(number) => number.to_string(),
-        Read::Number(number) => number.to_string(),
-        _ => return,
+    let Some(text) = written(value) else {
+        return;
     };
     if thousandths(&text).is_some() {
         return;
@@ -129,16 +153,7 @@ fn meant(text: &str) -> Option<String> {
 
 /// A limit is at least the request.
 fn limits(here: &mut Here<'_, '_>) {
-    let amount = |list: &str, name: &str| {
-        let value = here.node.get(list)?.get(name)?;
-        let text = match read(value) {
-            Read::Text(text) => text.to_owned(),
-            Read::Whole(number) => number.to_string(),
-            Read::Number(number) => number.to_string(),
-            _ => return None,
-        };
-        Some((thousandths(&text)?, text))
-    };
+    let amount = |list: &str, name: &str| amount(here.node.get(list)?.get(name)?);
     let mut found = Vec::new();
     for entry in here.node.get("limits").map_or(&[][..], Node::entries) {
         if is_counted_elsewhere(&entry.key) {

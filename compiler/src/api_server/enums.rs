@@ -8,8 +8,8 @@ use crate::node::Node;
 
 /// The words of each such field, by type and field.
 ///
-/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `pkg/apis/apps/validation/validation.go` and
-/// `pkg/apis/batch/validation/validation.go` (`NotSupported`), and the descriptions of the fields, against which
+/// Source: kubernetes `pkg/apis/{core,apps,batch,autoscaling,networking,policy,rbac,storage}/validation/validation.go`
+/// (`NotSupported`), and the descriptions of the fields, against which
 /// `needs_upstream::api_types` holds this. Words that only newer versions or gates take are here too.
 pub static ENUMS: &[(&str, &str, &[&str])] = &[
     ("AppArmorProfile", "type", PROFILES),
@@ -33,7 +33,18 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
     ),
     ("DaemonSetUpdateStrategy", "type", UPDATES),
     ("DeploymentStrategy", "type", &["Recreate", "RollingUpdate"]),
+    ("HPAScalingPolicy", "type", &["Pods", "Percent"]),
+    (
+        "HPAScalingRules",
+        "selectPolicy",
+        &["Max", "Min", "Disabled"],
+    ),
     ("HTTPGetAction", "scheme", &["HTTP", "HTTPS"]),
+    (
+        "HTTPIngressPath",
+        "pathType",
+        &["Exact", "Prefix", "ImplementationSpecific"],
+    ),
     (
         "HostPathVolumeSource",
         "type",
@@ -60,6 +71,29 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         &["In", "NotIn", "Exists", "DoesNotExist"],
     ),
     (
+        "LimitRangeItem",
+        "type",
+        &["Container", "Pod", "PersistentVolumeClaim"],
+    ),
+    (
+        "MetricSpec",
+        "type",
+        &[
+            "ContainerResource",
+            "External",
+            "Object",
+            "Pods",
+            "Resource",
+        ],
+    ),
+    (
+        "MetricTarget",
+        "type",
+        &["Utilization", "Value", "AverageValue"],
+    ),
+    ("NetworkPolicyPort", "protocol", PROTOCOLS),
+    ("NetworkPolicySpec", "policyTypes", &["Ingress", "Egress"]),
+    (
         "NodeSelectorRequirement",
         "operator",
         &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"],
@@ -69,6 +103,22 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         "PersistentVolumeClaimSpec",
         "volumeMode",
         &["Filesystem", "Block"],
+    ),
+    ("PersistentVolumeSpec", "accessModes", MODES),
+    (
+        "PersistentVolumeSpec",
+        "persistentVolumeReclaimPolicy",
+        &["Retain", "Delete", "Recycle"],
+    ),
+    (
+        "PersistentVolumeSpec",
+        "volumeMode",
+        &["Filesystem", "Block"],
+    ),
+    (
+        "PodDisruptionBudgetSpec",
+        "unhealthyPodEvictionPolicy",
+        &["IfHealthyBudget", "AlwaysAllow"],
     ),
     (
         "PodFailurePolicyOnExitCodesRequirement",
@@ -106,6 +156,19 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         &["PreemptLowerPriority", "Never"],
     ),
     ("PodSpec", "restartPolicy", RESTART),
+    (
+        "PriorityClass",
+        "preemptionPolicy",
+        &["PreemptLowerPriority", "Never"],
+    ),
+    ("ResourceQuotaSpec", "scopes", SCOPES),
+    ("RoleRef", "kind", &["Role", "ClusterRole"]),
+    (
+        "ScopedResourceSelectorRequirement",
+        "operator",
+        &["In", "NotIn", "Exists", "DoesNotExist"],
+    ),
+    ("ScopedResourceSelectorRequirement", "scopeName", SCOPES),
     ("SeccompProfile", "type", PROFILES),
     ("SecurityContext", "procMount", &["Default", "Unmasked"]),
     ("ServicePort", "protocol", PROTOCOLS),
@@ -146,6 +209,13 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         &["OrderedReady", "Parallel"],
     ),
     ("StatefulSetUpdateStrategy", "type", UPDATES),
+    ("StorageClass", "reclaimPolicy", &["Delete", "Retain"]),
+    (
+        "StorageClass",
+        "volumeBindingMode",
+        &["Immediate", "WaitForFirstConsumer"],
+    ),
+    ("Subject", "kind", &["ServiceAccount", "User", "Group"]),
     (
         "Toleration",
         "effect",
@@ -182,6 +252,15 @@ const PROFILES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
 const PULL: &[&str] = &["Always", "IfNotPresent", "Never"];
 const RESTART: &[&str] = &["Always", "OnFailure", "Never"];
+const SCOPES: &[&str] = &[
+    "BestEffort",
+    "CrossNamespacePodAffinity",
+    "NotBestEffort",
+    "NotTerminating",
+    "PriorityClass",
+    "Terminating",
+    "VolumeAttributesClass",
+];
 const UPDATES: &[&str] = &["RollingUpdate", "OnDelete"];
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
@@ -190,6 +269,11 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
         let Some(value) = get(here.node, field) else {
             continue;
         };
+        // A range may be of what others bring, with their domain.
+        if name == "LimitRangeItem" && matches!(read(value), Read::Text(kind) if kind.contains('/'))
+        {
+            continue;
+        }
         one(here, vec![Step::from(*field)], value, words);
         for (index, item) in value.items().iter().enumerate() {
             one(
@@ -210,7 +294,10 @@ fn one(here: &mut Here<'_, '_>, below: Vec<Step>, value: &Node, words: &[&str]) 
     if text.is_empty() || words.contains(&text) {
         return;
     }
-    let near = nearest(text, words.iter().copied());
+    // Of short words nearly all are near: one with another beginning is another word.
+    let begins = |word: &str| word.chars().next().map(|it| it.to_ascii_lowercase());
+    let near = nearest(text, words.iter().copied())
+        .filter(|near| near.len() > 4 || begins(near) == begins(text));
     let help = match near {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("write {}", all(words, "or")),

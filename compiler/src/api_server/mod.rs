@@ -7,17 +7,23 @@
 mod amounts;
 mod containers;
 mod counts;
+mod data;
 mod enums;
+mod limits;
 mod names;
+mod network;
 mod operators;
 mod place;
 mod pods;
 pub mod priority;
 mod read;
 mod references;
+mod rights;
 mod rules;
+mod scaling;
 mod scheduling;
-mod services;
+pub mod services;
+mod storage;
 mod strategies;
 mod types;
 

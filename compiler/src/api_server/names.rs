@@ -18,6 +18,8 @@ enum Form {
     Value,
     /// Source: `IsValidPortName` there.
     Port,
+    /// Source: `staging/src/k8s.io/apimachinery/pkg/api/validation/path/name.go`, `IsValidPathSegmentName`.
+    Segment,
     /// Source: `IsRelaxedEnvVarName` there, which versions since 1.32 ask.
     Variable,
 }
@@ -31,8 +33,15 @@ const NAMES: &[(&str, &str, Form)] = &[
     ("Container", "name", Form::Label),
     ("ContainerPort", "name", Form::Port),
     ("EnvVar", "name", Form::Variable),
+    ("CrossVersionObjectReference", "name", Form::Segment),
+    ("IngressServiceBackend", "name", Form::Label),
     ("LabelSelectorRequirement", "key", Form::Qualified),
     ("NodeSelectorRequirement", "key", Form::Qualified),
+    (
+        "PersistentVolumeClaimSpec",
+        "storageClassName",
+        Form::Subdomain,
+    ),
     ("PodAffinityTerm", "topologyKey", Form::Qualified),
     ("PodResourceClaim", "name", Form::Label),
     ("PodSpec", "hostname", Form::Label),
@@ -41,6 +50,8 @@ const NAMES: &[(&str, &str, Form)] = &[
     ("PodSpec", "runtimeClassName", Form::Subdomain),
     ("PodSpec", "serviceAccountName", Form::Subdomain),
     ("PodSpec", "subdomain", Form::Label),
+    ("RoleRef", "name", Form::Segment),
+    ("ServiceBackendPort", "name", Form::Port),
     ("ServicePort", "name", Form::Label),
     ("Toleration", "key", Form::Qualified),
     ("TopologySpreadConstraint", "topologyKey", Form::Qualified),
@@ -50,6 +61,7 @@ const NAMES: &[(&str, &str, Form)] = &[
 /// What is called what in ports of probes and services, which are numbers too.
 const PORTS: &[&str] = &[
     "HTTPGetAction.port",
+    "NetworkPolicyPort.port",
     "TCPSocketAction.port",
     "ServicePort.targetPort",
 ];
@@ -72,6 +84,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
         "ObjectMeta" => metadata(here),
         "LabelSelector" => labels(here, "matchLabels"),
         "PodSpec" => labels(here, "nodeSelector"),
+        "ServiceSpec" => labels(here, "selector"),
         "Toleration" => {
             let is_equal = text(here.node, "operator").is_none_or(|it| it == "Equal");
             if let Some(value) = text(here.node, "value").filter(|_| is_equal) {
@@ -102,10 +115,10 @@ fn metadata(here: &mut Here<'_, '_>) {
         return;
     }
     let kind = here.above.first().map_or("", |it| it.0);
-    let form = if kind == "Service" {
-        Form::Label
-    } else {
-        Form::Subdomain
+    let form = match kind {
+        "Namespace" | "Service" => Form::Label,
+        "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding" => Form::Segment,
+        _ => Form::Subdomain,
     };
     if let Some(name) = text(here.node, "name") {
         one(here, vec![Step::from("name")], name, form);
@@ -212,6 +225,7 @@ impl Form {
             Self::Port => {
                 "write at most 15 lower-case letters, digits and `-`, one letter among them"
             }
+            Self::Segment => "write it without `/` and `%`",
             Self::Variable => "write letters, digits and `_`",
         }
     }
@@ -228,11 +242,12 @@ fn problem(name: &str, form: Form) -> Option<&'static str> {
         },
         Form::Value => name.is_empty() || is_part(name),
         Form::Port => return port(name),
+        Form::Segment => ![".", ".."].contains(&name) && !name.contains(['/', '%']),
         Form::Variable => {
             !name.contains('=') && name.bytes().all(|byte| (b' '..=b'~').contains(&byte))
         }
     };
-    let longest = if matches!(form, Form::Subdomain) {
+    let longest = if matches!(form, Form::Subdomain | Form::Segment) {
         253
     } else {
         63

@@ -1,8 +1,8 @@
 //! Everything that is asked of an object on the way.
 
 use super::{
-    Here, amounts, containers, counts, enums, names, pods, references, scheduling, services,
-    strategies,
+    Here, amounts, containers, counts, data, enums, limits, names, network, pods, priority,
+    references, rights, scaling, scheduling, services, storage, strategies,
 };
 
 /// Asks all rules.
@@ -17,4 +17,11 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     scheduling::look(here);
     strategies::look(here);
     services::look(here);
+    scaling::look(here);
+    network::look(here);
+    limits::look(here);
+    storage::look(here);
+    rights::look(here);
+    data::look(here);
+    priority::look(here);
 }

@@ -23,6 +23,8 @@ mod services;
 mod shared;
 mod template;
 mod told;
+mod volumes;
+mod wrap;
 
 use std::collections::BTreeSet;
 
@@ -91,6 +93,21 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         shared::keep(finding, &manifests.shared);
     }
     report.diagnostics_mut().append(&mut found);
+}
+
+/// Kinds of others that rules look into, beside those that make pods.
+const LOOKED_INTO: &[(&str, &str)] = &[
+    ("keda.sh", "ScaledObject"),
+    ("kueue.x-k8s.io", "ResourceFlavor"),
+    ("resource.k8s.io", "ResourceClaim"),
+    ("resource.k8s.io", "ResourceClaimTemplate"),
+    ("resource.nvidia.com", "ComputeDomain"),
+];
+
+/// Whether anything is asked of an object, beside that it can be read.
+pub fn is_looked_into(object: &Object) -> bool {
+    let of_others = |it: &(&str, &str)| object.is_of(it.0) && object.kind == it.1;
+    rules::is_known(object) || LOOKED_INTO.iter().any(of_others) || !find::pods(object).is_empty()
 }
 
 /// Whether a finding is about several objects together.

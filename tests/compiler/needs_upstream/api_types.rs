@@ -19,12 +19,35 @@ const ROOTS: &[&str] = &[
     "apps.v1.Deployment",
     "apps.v1.ReplicaSet",
     "apps.v1.StatefulSet",
+    "autoscaling.v1.HorizontalPodAutoscaler",
+    "autoscaling.v2.HorizontalPodAutoscaler",
     "batch.v1.CronJob",
     "batch.v1.Job",
+    "core.v1.ConfigMap",
+    "core.v1.LimitRange",
+    "core.v1.Namespace",
+    "core.v1.PersistentVolume",
     "core.v1.PersistentVolumeClaim",
     "core.v1.Pod",
+    "core.v1.ReplicationController",
+    "core.v1.ResourceQuota",
+    "core.v1.Secret",
     "core.v1.Service",
+    "core.v1.ServiceAccount",
+    "networking.v1.Ingress",
+    "networking.v1.NetworkPolicy",
+    "node.v1.RuntimeClass",
+    "policy.v1.PodDisruptionBudget",
+    "rbac.v1.ClusterRole",
+    "rbac.v1.ClusterRoleBinding",
+    "rbac.v1.Role",
+    "rbac.v1.RoleBinding",
+    "scheduling.v1.PriorityClass",
+    "storage.v1.StorageClass",
 ];
+
+/// A version that has types of the same names as a newer one: it keeps them apart by its own.
+const OLDER: &str = "io.k8s.api.autoscaling.v1.";
 
 fn definitions() -> Value {
     let text = needs::text(UPSTREAM, "kubernetes/_definitions.json");
@@ -33,7 +56,12 @@ fn definitions() -> Value {
 }
 
 fn short(name: &str) -> &str {
-    name.rsplit(['.', '/']).next().unwrap()
+    let name = name.rsplit('/').next().unwrap();
+    let own = name.rsplit('.').next().unwrap();
+    if name.starts_with(OLDER) {
+        return &name[name.len() - own.len() - "v1.".len()..];
+    }
+    own
 }
 
 /// How the file says what a field holds; types that it names are still to be written.
@@ -233,7 +261,13 @@ fn words_are_those_of_the_descriptions() {
             let own = [
                 "io.k8s.api.core.v1",
                 "io.k8s.api.apps.v1",
+                "io.k8s.api.autoscaling.v2",
                 "io.k8s.api.batch.v1",
+                "io.k8s.api.networking.v1",
+                "io.k8s.api.policy.v1",
+                "io.k8s.api.rbac.v1",
+                "io.k8s.api.scheduling.v1",
+                "io.k8s.api.storage.v1",
             ];
             let own = own.iter().any(|group| **key == format!("{group}.{name}"));
             own || **key == format!("io.k8s.apimachinery.pkg.apis.meta.v1.{name}")

@@ -110,19 +110,48 @@ pub(super) fn fields(name: &str) -> &'static [Field] {
 
 /// Objects by their `apiVersion` and kind, each kind the type of its name.
 const OBJECTS: &[(&str, &str)] = &[
-    ("v1", "Pod"),
-    ("v1", "Service"),
+    ("v1", "ConfigMap"),
+    ("v1", "LimitRange"),
+    ("v1", "Namespace"),
+    ("v1", "PersistentVolume"),
     ("v1", "PersistentVolumeClaim"),
+    ("v1", "Pod"),
+    ("v1", "ReplicationController"),
+    ("v1", "ResourceQuota"),
+    ("v1", "Secret"),
+    ("v1", "Service"),
+    ("v1", "ServiceAccount"),
     ("apps/v1", "Deployment"),
     ("apps/v1", "StatefulSet"),
     ("apps/v1", "DaemonSet"),
     ("apps/v1", "ReplicaSet"),
     ("batch/v1", "Job"),
     ("batch/v1", "CronJob"),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"),
+    ("networking.k8s.io/v1", "Ingress"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("node.k8s.io/v1", "RuntimeClass"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("storage.k8s.io/v1", "StorageClass"),
 ];
+
+/// Of a version whose types have the names of a newer one's: `apiVersion`, kind and type.
+const OLDER: (&str, &str, &str) = (
+    "autoscaling/v1",
+    "HorizontalPodAutoscaler",
+    "v1.HorizontalPodAutoscaler",
+);
 
 /// The type of an object, where it is one of Kubernetes' own that is known here.
 pub(super) fn of_object(api_version: &str, kind: &str) -> Option<&'static str> {
+    if (OLDER.0, OLDER.1) == (api_version, kind) {
+        return Some(OLDER.2);
+    }
     let mut objects = OBJECTS.iter();
     let found = objects.find(|it| **it == (api_version, kind));
     found.map(|(_, name)| *name)

@@ -49,7 +49,7 @@ pub(in crate::api_server) fn walk<'n>(look: &mut Look<'n>, holds: &Type, node: &
         (Type::Object(name), Read::Mapping) => object(look, name, node),
         (holds, is) => {
             let problem = format!("it is {}, and must be {}", what(is), wanted(holds));
-            unreadable(look, &problem, instead(holds, is));
+            unreadable(look, &problem, instead(holds, is, node));
         }
     }
 }
@@ -120,7 +120,10 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
     let near = nearest(key, all);
     let is_amount = of_type == Some("ResourceRequirements") && is_resource(key);
     let is_free = |meant: &&str| get(node, meant).is_none() && !is_amount;
-    let help = if is_amount {
+    let is_label = of_type == Some("LabelSelector");
+    let help = if is_label && near.is_none() {
+        format!("write it below `{}.matchLabels`", words(above))
+    } else if is_amount {
         format!("write it below `{}.limits`", words(above))
     } else if let Some(meant) = near {
         match get(node, meant) {
@@ -212,7 +215,7 @@ fn wanted(holds: &Type) -> &'static str {
     }
 }
 
-fn instead(holds: &Type, is: Read<'_>) -> String {
+fn instead(holds: &Type, is: Read<'_>, node: &Node) -> String {
     match (holds, is) {
         (Type::Whole(_), Read::Text(text)) if text.parse::<i64>().is_ok() => {
             format!("write `{text}`, without quotes")
@@ -221,7 +224,9 @@ fn instead(holds: &Type, is: Read<'_>) -> String {
             format!("write `{text}`, without quotes")
         }
         (Type::Text, Read::Whole(number)) => format!("write `\"{number}\"`"),
-        (Type::Text, Read::Number(number)) => format!("write `\"{number}\"`"),
+        (Type::Text, Read::Number(_)) => {
+            format!("write `\"{}\"`", node.text().unwrap_or_default())
+        }
         (Type::Text, Read::Switch(on)) => format!("write `\"{on}\"`"),
         (Type::List(_), _) => "write a list: one item a line, with `- ` before each".to_owned(),
         (Type::Map(value), _) if **value == Type::Amount => {

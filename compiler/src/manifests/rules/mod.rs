@@ -26,6 +26,8 @@ nodePools:
 
 mod amount_not_whole;
 mod api_not_served;
+mod autoscaler_over_limit;
+mod claim_class_unknown;
 mod claim_count;
 mod claim_named_twice;
 mod claim_not_listed;
@@ -57,12 +59,14 @@ mod requests_differ;
 mod resource_malformed;
 mod resource_of_others;
 mod resource_unknown;
+mod scale_target_unknown;
 mod sees_all_gpus;
 mod selector_matches_nothing;
 mod services_over_limit;
 mod services_overfill_pool;
 mod shares_several;
 mod shm_missing;
+mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
@@ -70,6 +74,7 @@ mod unreadable;
 mod visible_devices;
 
 use super::Rule;
+pub(super) use unreadable::is_known;
 
 /// The rules that add up what several objects ask for. The audit of patches adds up by itself: it knows each workload.
 pub(super) static SUMS: [&Rule; 3] = [
@@ -124,6 +129,10 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
+    &scale_target_unknown::RULE,
+    &autoscaler_over_limit::RULE,
+    &claim_class_unknown::RULE,
+    &team_limits_differ::RULE,
 ];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What Kubernetes cannot read, or refuses, of an object that is or makes pods.
+//! What Kubernetes cannot read, or refuses, of an object.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::manifests::read::Object;
 use crate::manifests::{Rule, Scene, Why, edit, served};
 use crate::node::{Node, Value};
 
-/// What Kubernetes cannot read, or refuses, of an object that is or makes pods.
+/// What Kubernetes cannot read, or refuses, of an object.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4035",
@@ -17,10 +17,13 @@ pub(super) static RULE: Rule = Rule {
         summary: "Kubernetes cannot read an object, or refuses it",
         explain: "### What it checks
 
-Pods, Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, CronJobs, Services, and the pods of
-Kubeflow's, Ray's and Volcano's jobs, JobSets and LeaderWorkerSets, as the API server does: fields and
-their kinds of values, words such as those of `restartPolicy`, names, labels, amounts, ports and counts,
-volumes that are mounted and not there, and what cannot stand beside what.
+Kubernetes' own objects as the API server does, and the pods of Kubeflow's, Ray's and Volcano's jobs,
+JobSets and LeaderWorkerSets: fields and their kinds of values, words such as those of `restartPolicy`,
+names, labels, amounts, ports and counts, volumes that are mounted and not there, and what cannot stand
+beside what. Known are what makes pods, HorizontalPodAutoscalers, PodDisruptionBudgets, Services,
+Ingresses, NetworkPolicies, LimitRanges, ResourceQuotas, PersistentVolumes and their claims, classes of
+storage, priority and runtimes, Roles, ClusterRoles and their bindings, ServiceAccounts, ConfigMaps, Secrets
+and Namespaces.
 
 ### Why it matters
 
@@ -130,8 +133,7 @@ fn refused(scene: &Scene<'_>, object: &Object) -> Vec<Refused> {
     // Of a version that is not served the one that is says what Kubernetes takes.
     let served = served::instead(version, kind).and_then(<[_]>::first);
     let version = served.copied().unwrap_or(version);
-    let is_plain = PLAIN.iter().any(|group| object.is_of(group));
-    if !is_plain && !api_server::knows(version, kind) {
+    if !is_known(object) || is_sealed(&object.root) {
         return Vec::new();
     }
     let is_layered = scene.passed_over.iter().any(|it| match &it.why {
@@ -139,20 +141,86 @@ fn refused(scene: &Scene<'_>, object: &Object) -> Vec<Refused> {
         Why::Patch(title) => *title == object.title(),
         Why::Template | Why::NoObjects => false,
     });
-    let is_whole = is_whole(&object.root) && !is_layered;
+    let is_whole = is_whole(kind, &object.root) && !is_layered;
     let extent = if is_whole {
         Extent::Whole
     } else {
         Extent::Part
     };
-    api_server::look(version, kind, &object.root, extent)
+    let mut found = api_server::look(version, kind, &object.root, extent);
+    found.extend(name(scene, object));
+    found
 }
 
-/// Whether an object has containers, and each of them an image: a part of one has not.
-fn is_whole(node: &Node) -> bool {
+/// Whether an object is one that [`refused`] knows.
+pub(in crate::manifests) fn is_known(object: &Object) -> bool {
+    let (version, kind) = (object.api_version.as_str(), object.kind.as_str());
+    let served = served::instead(version, kind).and_then(<[_]>::first);
+    let version = served.copied().unwrap_or(version);
+    PLAIN.iter().any(|group| object.is_of(group)) || api_server::knows(version, kind)
+}
+
+/// Whether SOPS has encrypted values, and its own key stands beside them until somebody reads it.
+fn is_sealed(root: &Node) -> bool {
+    root.get("sops").is_some_and(|it| it.get("mac").is_some())
+}
+
+/// The name of a Service that only newer versions take.
+fn name(scene: &Scene<'_>, object: &Object) -> Option<Refused> {
+    if (object.api_version.as_str(), object.kind.as_str()) != ("v1", "Service") {
+        return None;
+    }
+    let minor = scene.cluster.kubernetes.get()?.value.0;
+    let (message, help) = api_server::services::name(minor, object.name.as_deref()?)?;
+    Some(Refused {
+        path: vec![Step::from("metadata"), Step::from("name")],
+        of_key: false,
+        message,
+        help: help.to_owned(),
+        meant: None,
+    })
+}
+
+/// Kinds whose lists are written whole, by whoever writes them: patches take their place.
+///
+/// Source: kubernetes `staging/src/k8s.io/api`, `types.go` of `core/v1`, `rbac/v1`, `policy/v1` and `networking/v1`:
+/// none of their lists has a `patchMergeKey` (from memory).
+const WHOLE: &[&str] = &[
+    "ClusterRole",
+    "Ingress",
+    "LimitRange",
+    "NetworkPolicy",
+    "PodDisruptionBudget",
+    "ResourceQuota",
+    "Role",
+];
+
+/// Keys of a claim, two of which nobody changes by one patch.
+const OF_CLAIM: &[&str] = &[
+    "accessModes",
+    "resources",
+    "storageClassName",
+    "volumeMode",
+    "volumeName",
+];
+
+/// Whether an object is all there: of one with pods each container has an image, of others there is what a part of
+/// one would not say again.
+fn is_whole(kind: &str, root: &Node) -> bool {
     let (mut some, mut all) = (false, true);
-    images(node, &mut some, &mut all);
-    some && all
+    images(root, &mut some, &mut all);
+    if some {
+        return all;
+    }
+    let spec = |key: &&str| root.get("spec").is_some_and(|it| it.get(key).is_some());
+    match kind {
+        "HorizontalPodAutoscaler" => spec(&"scaleTargetRef"),
+        "PersistentVolumeClaim" => OF_CLAIM.iter().filter(|key| spec(key)).count() > 1,
+        "ClusterRoleBinding" | "RoleBinding" => root.get("roleRef").is_some(),
+        "Secret" => root.get("type").is_some(),
+        "Service" => spec(&"ports") && spec(&"selector"),
+        kind => WHOLE.contains(&kind),
+    }
 }
 
 fn images(node: &Node, some: &mut bool, all: &mut bool) {
