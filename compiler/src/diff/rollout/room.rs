@@ -146,7 +146,8 @@ impl Rollout<'_> {
             None => self.way(name) == Way::First,
         });
         let why = |name: String| {
-            let why = if self.has_no_room(&name) {
+            let is_over = self.goes_over() && self.is_of_version(&name);
+            let why = if self.has_no_room(&name) && !is_over {
                 RESERVED
             } else {
                 VERSION
