@@ -2,6 +2,7 @@
 
 use super::place::Step;
 use super::read::{Read, get, read, text};
+use super::types::fields;
 use super::{Here, priority};
 use crate::node::Node;
 
@@ -97,6 +98,7 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
     ("ServicePort", "nodePort", 0, PORT),
     ("ServicePort", "port", 1, PORT),
     ("ServicePort", "targetPort", 1, PORT),
+    ("StatefulSetOrdinals", "start", 0, MOST),
     ("StatefulSetSpec", "minReadySeconds", 0, MOST),
     ("StatefulSetSpec", "replicas", 0, MOST),
     ("StatefulSetSpec", "revisionHistoryLimit", 0, MOST),
@@ -116,21 +118,27 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
     let name = here.name;
-    for (_, field, least, most) in RANGES.iter().filter(|it| it.0 == name) {
-        // Kubernetes' own classes are above all others.
-        let own = here.node.get("metadata").and_then(|it| text(it, "name"));
-        if name == "PriorityClass" && own.is_some_and(priority::is_kubernetes) {
-            continue;
-        }
+    // Kubernetes' own classes are above all others.
+    let class = here.node.get("metadata").and_then(|it| text(it, "name"));
+    let is_free = name == "PriorityClass" && class.is_some_and(priority::is_kubernetes);
+    let own = RANGES.iter().filter(|it| it.0 == name && !is_free);
+    let own = own.map(|(_, field, least, most)| (*field, *least, *most));
+    let of_custom = fields(name).iter().filter_map(|field| {
+        let (least, most) = (field.limits.least, field.limits.most);
+        let is_any = least.is_none() && most.is_none();
+        let (least, most) = (least.unwrap_or(i128::MIN), most.unwrap_or(MOST));
+        (!is_any).then_some((field.name, least, most))
+    });
+    for (field, least, most) in own.chain(of_custom) {
         let Some(Read::Whole(number)) = get(here.node, field).map(read) else {
             continue;
         };
         // What does not fit into the type was said of its type.
-        let is_too_large = number > MOST && *most <= MOST;
-        if !(*least..=*most).contains(&number) && !is_too_large {
-            let (may_be, help) = range(*least, *most, number);
+        let is_too_large = number > MOST && most <= MOST;
+        if !(least..=most).contains(&number) && !is_too_large {
+            let (may_be, help) = range(least, most, number);
             here.refuse(
-                [Step::from(*field)],
+                [Step::from(field)],
                 |path| format!("`{path}` is {number}, and has to be {may_be}"),
                 help,
             );

@@ -3,6 +3,7 @@
 use super::Here;
 use super::place::Step;
 use super::read::{Read, get, read};
+use super::types::{defined_by, fields};
 use crate::diag::words::{all, nearest};
 use crate::node::Node;
 
@@ -130,6 +131,7 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         "action",
         &["FailJob", "FailIndex", "Ignore", "Count"],
     ),
+    ("PodOS", "name", &["linux", "windows"]),
     (
         "PodSecurityContext",
         "fsGroupChangePolicy",
@@ -263,26 +265,72 @@ const SCOPES: &[&str] = &[
 ];
 const UPDATES: &[&str] = &["RollingUpdate", "OnDelete"];
 
+/// Words that operators look for and their definitions do not say.
+///
+/// Sources: kubeflow/training-operator `pkg/apis/kubeflow.org/v1/common_types.go`, `CleanPodPolicy`, `RestartPolicy`
+/// and the words of `managedBy` (from memory);
+/// kubeflow/trainer@658725bd `manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml`, the rule of `managedBy`.
+const OF_OPERATORS: &[(&str, &str, &[&str])] = &[
+    (
+        "kubeflow.org/v1/PyTorchJob.spec.pytorchReplicaSpecs",
+        "restartPolicy",
+        &["Always", "OnFailure", "Never", "ExitCode"],
+    ),
+    (
+        "kubeflow.org/v1/PyTorchJob.spec.runPolicy",
+        "cleanPodPolicy",
+        &["All", "Running", "None"],
+    ),
+    (
+        "kubeflow.org/v1/PyTorchJob.spec.runPolicy",
+        "managedBy",
+        &[
+            "kubeflow.org/training-operator",
+            "kueue.x-k8s.io/multikueue",
+        ],
+    ),
+    (
+        "trainer.kubeflow.org/v1alpha1/TrainJob.spec",
+        "managedBy",
+        &[
+            "trainer.kubeflow.org/trainjob-controller",
+            "kueue.x-k8s.io/multikueue",
+        ],
+    ),
+];
+
 pub(super) fn look(here: &mut Here<'_, '_>) {
     let name = here.name;
-    for (_, field, words) in ENUMS.iter().filter(|it| it.0 == name) {
-        let Some(value) = get(here.node, field) else {
-            continue;
-        };
+    for (_, field, words) in ENUMS.iter().chain(OF_OPERATORS).filter(|it| it.0 == name) {
         // A range may be of what others bring, with their domain.
-        if name == "LimitRangeItem" && matches!(read(value), Read::Text(kind) if kind.contains('/'))
-        {
+        let is_theirs =
+            |value: &Node| matches!(read(value), Read::Text(kind) if kind.contains('/'));
+        if name == "LimitRangeItem" && get(here.node, field).is_some_and(is_theirs) {
             continue;
         }
-        one(here, vec![Step::from(*field)], value, words);
-        for (index, item) in value.items().iter().enumerate() {
-            one(
-                here,
-                vec![Step::from(*field), Step::Item(index)],
-                item,
-                words,
-            );
+        each(here, field, words);
+    }
+    for field in fields(name).iter().filter(|it| !it.limits.words.is_empty()) {
+        let before = here.found.len();
+        each(here, field.name, &field.limits.words);
+        for found in &mut here.found[before..] {
+            found.unknown_to = defined_by(name);
         }
+    }
+}
+
+fn each(here: &mut Here<'_, '_>, field: &'static str, words: &[&str]) {
+    let Some(value) = get(here.node, field) else {
+        return;
+    };
+    one(here, vec![Step::from(field)], value, words);
+    for (index, item) in value.items().iter().enumerate() {
+        one(
+            here,
+            vec![Step::from(field), Step::Item(index)],
+            item,
+            words,
+        );
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::Here;
 use super::place::Step;
-use super::read::{Read, get, read, text};
+use super::read::{Read, get, items, read, text};
+use super::types::fields;
 use crate::node::Entry;
 
 /// What a name may look like.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+pub(super) enum Form {
     /// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go`, `IsDNS1123Label`.
     Label,
     /// Source: `IsDNS1123Subdomain` there.
@@ -28,10 +29,11 @@ enum Form {
 ///
 /// Source: kubernetes `pkg/apis/core/validation/validation.go` (`validateContainerCommon`, `validateContainerPorts`,
 /// `ValidateEnv`, `ValidateTolerations`, `ValidateNodeSelectorRequirement`, `validatePodAffinityTerm`,
-/// `ValidatePodSpec`).
+/// `validatePersistentClaimVolumeSource`, `ValidatePodSpec`).
 const NAMES: &[(&str, &str, Form)] = &[
     ("Container", "name", Form::Label),
     ("ContainerPort", "name", Form::Port),
+    ("EnvFromSource", "prefix", Form::Variable),
     ("EnvVar", "name", Form::Variable),
     ("CrossVersionObjectReference", "name", Form::Segment),
     ("IngressServiceBackend", "name", Form::Label),
@@ -42,8 +44,15 @@ const NAMES: &[(&str, &str, Form)] = &[
         "storageClassName",
         Form::Subdomain,
     ),
+    (
+        "PersistentVolumeClaimVolumeSource",
+        "claimName",
+        Form::Subdomain,
+    ),
     ("PodAffinityTerm", "topologyKey", Form::Qualified),
+    ("PodReadinessGate", "conditionType", Form::Qualified),
     ("PodResourceClaim", "name", Form::Label),
+    ("PodSchedulingGate", "name", Form::Qualified),
     ("PodSpec", "hostname", Form::Label),
     ("PodSpec", "nodeName", Form::Subdomain),
     ("PodSpec", "priorityClassName", Form::Subdomain),
@@ -73,6 +82,11 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             one(here, vec![Step::from(*field)], value, *form);
         }
     }
+    for field in fields(name).iter().filter(|it| it.limits.is_name) {
+        if let Some(value) = text(here.node, field.name) {
+            one(here, vec![Step::from(field.name)], value, Form::Subdomain);
+        }
+    }
     for port in PORTS {
         if let Some((_, field)) = port.split_once('.').filter(|it| it.0 == name)
             && let Some(value) = text(here.node, field)
@@ -92,6 +106,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             }
         }
         "LabelSelectorRequirement" | "NodeSelectorRequirement" => values(here),
+        "PodAffinityTerm" => namespaces(here),
         _ => {}
     }
 }
@@ -194,7 +209,16 @@ fn values(here: &mut Here<'_, '_>) {
     }
 }
 
-fn one(here: &mut Here<'_, '_>, below: Vec<Step>, name: &str, form: Form) {
+fn namespaces(here: &mut Here<'_, '_>) {
+    for (index, name) in items(here.node, "namespaces") {
+        if let Read::Text(name) = read(name) {
+            let below = vec![Step::from("namespaces"), Step::Item(index)];
+            one(here, below, name, Form::Label);
+        }
+    }
+}
+
+pub(super) fn one(here: &mut Here<'_, '_>, below: Vec<Step>, name: &str, form: Form) {
     let Some(problem) = problem(name, form) else {
         return;
     };

@@ -1,8 +1,9 @@
 //! Everything that is asked of an object on the way.
 
 use super::{
-    Here, amounts, containers, counts, data, enums, limits, names, network, pods, priority,
-    references, rights, scaling, scheduling, services, storage, strategies,
+    Here, amounts, containers, counts, data, empty, enums, hosts, jobs, kernel, limits, names,
+    network, pods, priority, references, rights, scaling, scheduling, services, sets, sources,
+    storage, strategies, volumes,
 };
 
 /// Asks all rules.
@@ -16,6 +17,12 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     pods::look(here);
     scheduling::look(here);
     strategies::look(here);
+    jobs::look(here);
+    sources::look(here);
+    hosts::look(here);
+    empty::look(here);
+    volumes::look(here);
+    kernel::look(here);
     services::look(here);
     scaling::look(here);
     network::look(here);
@@ -24,4 +31,5 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     rights::look(here);
     data::look(here);
     priority::look(here);
+    sets::look(here);
 }

@@ -16,6 +16,7 @@ mod mend;
 mod place;
 mod pod;
 mod read;
+mod refused;
 mod resources;
 mod rules;
 mod served;
@@ -107,7 +108,7 @@ const LOOKED_INTO: &[(&str, &str)] = &[
 /// Whether anything is asked of an object, beside that it can be read.
 pub fn is_looked_into(object: &Object) -> bool {
     let of_others = |it: &(&str, &str)| object.is_of(it.0) && object.kind == it.1;
-    rules::is_known(object) || LOOKED_INTO.iter().any(of_others) || !find::pods(object).is_empty()
+    refused::is_known(object) || LOOKED_INTO.iter().any(of_others) || !find::pods(object).is_empty()
 }
 
 /// Whether a finding is about several objects together.

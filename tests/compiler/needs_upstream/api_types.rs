@@ -11,7 +11,7 @@ use super::assert_none;
 use crate::needs::{self, PYTHON, UPSTREAM};
 use crate::support::{expect_file, repository};
 
-const FILE: &str = "compiler/src/api_server/types/kubernetes.types";
+pub(super) const FILE: &str = "compiler/src/api_server/types/kubernetes.types";
 
 /// The objects that are looked at whole.
 const ROOTS: &[&str] = &[
@@ -140,11 +140,8 @@ fn types_are_kubernetes_own() {
     expect_file(FILE, &text);
 }
 
-/// The types are the newest version's: whatever an older one has besides is known too, and nothing else.
-#[test]
-#[ignore = "needs GPUC_PYTHON"]
-fn fields_of_older_versions_are_known() {
-    let file = std::fs::read_to_string(repository().join(FILE)).unwrap();
+/// The fields of every type of Kubernetes' own, as the file has them.
+pub(super) fn known(file: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut types: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut name = "";
     for line in file.lines().filter(|line| !line.starts_with('#')) {
@@ -161,6 +158,15 @@ fn fields_of_older_versions_are_known() {
             None => name = line,
         }
     }
+    types
+}
+
+/// The types are the newest version's: whatever an older one has besides is known too, and nothing else.
+#[test]
+#[ignore = "needs GPUC_PYTHON"]
+fn fields_of_older_versions_are_known() {
+    let file = std::fs::read_to_string(repository().join(FILE)).unwrap();
+    let types = known(&file);
     let versions = SUPPORTED.start().0..=SUPPORTED.end().0;
     let versions: Vec<_> = versions.map(|minor| format!("1.{minor}")).collect();
     let python = needs::path(PYTHON);

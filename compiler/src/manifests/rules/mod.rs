@@ -38,6 +38,7 @@ mod claim_unknown;
 mod claim_unused;
 mod cuda_too_new;
 mod cuda_unknown;
+mod custom_unknown;
 mod device_class_unknown;
 mod gang_too_large;
 mod host_devices;
@@ -50,6 +51,7 @@ mod not_looked_into;
 mod nowhere_to_run;
 mod priority_unknown;
 mod privileged;
+mod probe_port_unknown;
 mod queue_missing;
 mod queue_unknown;
 mod quota_exceeded;
@@ -71,10 +73,10 @@ mod text_unquoted;
 mod toleration_missing;
 mod toleration_useless;
 mod unreadable;
+mod variable_twice;
 mod visible_devices;
 
 use super::Rule;
-pub(super) use unreadable::is_known;
 
 /// The rules that add up what several objects ask for. The audit of patches adds up by itself: it knows each workload.
 pub(super) static SUMS: [&Rule; 3] = [
@@ -121,6 +123,7 @@ pub static RULES: &[&Rule] = &[
     &cuda_unknown::RULE,
     &unreadable::RULE,
     &priority_unknown::RULE,
+    &custom_unknown::RULE,
     &services_over_limit::RULE,
     &services_overfill_pool::RULE,
     &claim_count::RULE,
@@ -129,6 +132,8 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
+    &probe_port_unknown::RULE,
+    &variable_twice::RULE,
     &scale_target_unknown::RULE,
     &autoscaler_over_limit::RULE,
     &claim_class_unknown::RULE,
