@@ -1,7 +1,8 @@
 //! Whether workloads fit together is what trying everything out says.
 //!
 //! Of pools: every way to put the pods of services onto nodes. Of teams: every choice of services against what the team
-//! may have of the pools that they may run on. Both are worked out here from what was drawn.
+//! may have of the pools that they may run on. Of queues: every choice of a pool for each set of pods that start
+//! together. All are worked out here from what was drawn.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -226,4 +227,103 @@ fn teams_spend_what_no_choice_of_pools_leaves_them() {
         Ok(())
     });
     assert!(over.get() > 20 && fits.get() > 20, "{over:?} {fits:?}");
+}
+
+/// Pods with a GPU each that start together, and the pool that they name.
+type Set = (u32, Option<usize>);
+
+/// A JobSet of such sets.
+fn job_set(sets: &[Set]) -> String {
+    let jobs = sets.iter().enumerate().map(|(index, (pods, pool))| {
+        let pool = pool.map_or_else(String::new, |pool| {
+            format!("nodeSelector: {{gpuc.dev/pool: p{pool}}}, ")
+        });
+        format!(
+            "    - {{name: j{index}, template: {{spec: {{parallelism: {pods}, completions: {pods}, template: {{spec: \
+             {{restartPolicy: Never, {pool}containers: [{{name: a, image: \"registry.example.com/m:1.0.0\", \
+             resources: {{limits: {{nvidia.com/gpu: 1}}}}}}]}}}}}}}}}}\n"
+        )
+    });
+    let jobs: String = jobs.collect();
+    format!(
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {{name: a, namespace: t}}\nspec:\n  \
+         replicatedJobs:\n{jobs}"
+    )
+}
+
+/// Whether some choice of a pool for each set leaves no pool with less than nothing.
+fn finds_pools(sets: &[Set], left: &mut [i64]) -> bool {
+    let Some(((pods, named), rest)) = sets.split_first() else {
+        return true;
+    };
+    (0..left.len()).any(|pool| {
+        if named.is_some_and(|named| named != pool) || left[pool] < i64::from(*pods) {
+            return false;
+        }
+        left[pool] -= i64::from(*pods);
+        let fits = finds_pools(rest, left);
+        left[pool] += i64::from(*pods);
+        fits
+    })
+}
+
+#[test]
+fn queues_never_start_what_finds_no_pools() {
+    let set = (1..9u32, prop::option::weighted(0.3, 0..3usize));
+    let sets = prop::collection::vec(set, 1..4);
+    let config = Config {
+        cases: 450,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let (over, fits, split) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let result = TestRunner::new(config).run(&(cluster(), sets), |(cluster, sets)| {
+        let limits = &cluster.limits[..cluster.pools.len()];
+        let sets = sets.into_iter();
+        let sets: Vec<Set> = sets
+            .map(|(pods, pool)| (pods, pool.map(|pool| pool % cluster.pools.len())))
+            .collect();
+        if limits.iter().all(Option::is_none) {
+            return Err(TestCaseError::reject("no quota"));
+        }
+        let alone = Cluster {
+            services: Vec::new(),
+            ..cluster.clone()
+        };
+        let text = alone
+            .text(true)
+            .replace("teams:", "queueing: kueue\nteams:");
+        let text = text.replace("workloads:\n", "");
+        // What nobody is promised a team may borrow, as far as there is any.
+        let has = limits.iter().zip(&cluster.pools);
+        let mut has: Vec<_> = has
+            .map(|(limit, (gpus, nodes))| i64::from(limit.unwrap_or(0).min(gpus * nodes)))
+            .collect();
+        let mut outcome = compile_text(&text);
+        let before = outcome.findings.len();
+        if outcome.compilations[0].plan.is_none() {
+            return Err(TestCaseError::reject("refused"));
+        }
+        outcome.add_manifests(&[("a.yaml", &job_set(&sets))]);
+        let codes = outcome.findings[before..].iter().map(|it| it.code.id);
+        let codes: BTreeSet<_> = codes.collect();
+        let is_said = ["GPUC4044", "GPUC4081", "GPUC4010"]
+            .iter()
+            .any(|it| codes.contains(it));
+        let found = finds_pools(&sets, &mut has);
+        let context = || format!("{sets:?} {has:?} {codes:?}\n{text}");
+        prop_assert!(!(is_said && found), "{}", context());
+        // Sets that name other pools than others are taken to find any of those.
+        let is_alike = sets.iter().all(|(_, pool)| *pool == sets[0].1);
+        if is_alike {
+            prop_assert_eq!(is_said, !found, "{}", context());
+        }
+        let cell = if is_said { &over } else { &fits };
+        cell.set(cell.get() + 1);
+        split.set(split.get() + u32::from(codes.contains("GPUC4081")));
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    let counts = [&over, &fits, &split].map(Cell::get);
+    assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
 }

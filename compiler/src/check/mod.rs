@@ -148,9 +148,11 @@ mod taint_invalid;
 mod taint_reserved;
 mod taint_value_missing;
 mod team_amount_invalid;
+mod team_default_nowhere;
 mod team_member_invalid;
 mod team_name_invalid;
 mod team_namespace_invalid;
+mod team_quota_unreachable;
 mod team_services_over_limit;
 mod team_without_quota;
 mod team_workloads_over_limit;
@@ -360,6 +362,8 @@ pub static RULES: &[&Rule] = &[
     &guard_exempt_wrong::RULE,
     &placement_several_zones::RULE,
     &notebook_pool_dedicated::RULE,
+    &team_default_nowhere::RULE,
+    &team_quota_unreachable::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -1,8 +1,9 @@
 //! What several workloads ask for at the same time, in words.
 
 use crate::diag::{Code, Draft, Report, words};
-use crate::model::{Cluster, Team};
-use crate::placement::{Crowded, Load, Spent, What, spent};
+use crate::model::{Cluster, Grant, Team};
+use crate::placement::{Crowded, Load, Spent, Stuck, What, spent};
+use gpuc_schema::Spanned;
 
 /// What every workload of the file keeps busy.
 pub(crate) fn loads(cluster: &Cluster) -> Vec<Load<'_>> {
@@ -109,6 +110,16 @@ impl<'c> Sum<'c> {
                 }));
             }
         }
+        for sum in &mut sums {
+            if sum.is_all_there_is(cluster) {
+                sum.help = if cluster.has_queues() {
+                    "ask for less, give the pool more nodes, or let other teams lend more: the services leave the job no \
+                     room"
+                } else {
+                    "ask for less, give the pool more nodes, or write `queueing: kueue`, so that jobs wait for each other"
+                };
+            }
+        }
         sums
     }
 
@@ -149,6 +160,26 @@ impl<'c> Sum<'c> {
             draft = draft.label(self.team.name.span, "the team");
         }
         draft.help(self.help)
+    }
+
+    /// Whether the team has as much as there ever is for it, so that a larger limit gives it nothing.
+    fn is_all_there_is(&self, cluster: &Cluster) -> bool {
+        let grants = self.team.grants();
+        let grants = grants.filter(|grant| self.spent.places.contains(&grant.span));
+        let mut grants = grants.peekable();
+        let is_some = grants.peek().is_some();
+        is_some
+            && grants.all(|grant| {
+                let larger = Grant {
+                    limit: Spanned::unwritten(u32::MAX),
+                    ..grant.clone()
+                };
+                let mut promises = cluster.promises().into_iter();
+                let promise =
+                    promises.find(|it| it.pool == grant.pool && it.resource == grant.resource);
+                let most = promise.map_or(u64::MAX, |it| it.most());
+                cluster.reachable(self.team, &larger).min(most) <= u64::from(grant.limit.value)
+            })
     }
 }
 
@@ -255,8 +286,9 @@ fn draft_of<'r>(
         let words = match what {
             What::Pods | What::Storage => format!("needs {}", what.words(asks)),
             what => {
-                let pods = load.groups.iter().map(|group| group.pods);
-                let pods = pods.fold(0, u64::saturating_add);
+                let by_pods = load.by_pods(what).into_iter();
+                let asking = by_pods.filter(|(_, each)| *each > 0);
+                let pods = asking.map(|(pods, _)| pods).fold(0, u64::saturating_add);
                 let (asks, pods) = (what.words(asks), words::counted(pods, "pod"));
                 let given = load.is_given(what);
                 let more = if given {
@@ -270,4 +302,42 @@ fn draft_of<'r>(
         draft = draft.label(load.span, words);
     }
     draft
+}
+
+/// The finding that what starts together finds no pool.
+pub(crate) fn draft_stuck<'r>(
+    stuck: &Stuck<'_>,
+    load: &Load<'_>,
+    code: &'static Code,
+    report: &'r mut Report,
+) -> Draft<'r> {
+    let (who, most) = (&load.title, stuck.most());
+    let what = |count: u64| What::Device(stuck.resource.clone()).words(count);
+    let message = match stuck.sets.as_slice() {
+        [several @ .., last] if several.first().is_some_and(|first| *first <= most) => {
+            let several: Vec<_> = several.iter().map(u64::to_string).collect();
+            let several = several.join(", ");
+            format!(
+                "{who} needs {several} and {}, each from one pool, and no pools have room for all of them",
+                what(*last)
+            )
+        }
+        sets => {
+            let largest = sets.first().copied().unwrap_or(0);
+            format!(
+                "{who} needs {} from one pool, and its team may have {most} of any that holds it",
+                what(largest)
+            )
+        }
+    };
+    let mut draft = report.draft(code, load.span, message);
+    for (grant, has) in &stuck.granted {
+        let label = if *has < u64::from(grant.limit.value) {
+            format!("the team has at most {has} of these: others lend no more")
+        } else {
+            format!("the team may have {has} of this pool")
+        };
+        draft = draft.label(grant.span, label);
+    }
+    draft.help("ask for less, or raise the `limit` of one pool: Kueue takes pods that start together from one pool")
 }

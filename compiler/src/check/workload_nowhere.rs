@@ -1,9 +1,11 @@
 //! No pool holds a workload.
 
+use gpuc_schema::config::Workload;
+
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
-use crate::model::Cluster;
-use crate::placement::{Demand, Reason, holding, verdict, why_not};
+use crate::model::{Cluster, GpuAsk, Pool};
+use crate::placement::{Answer, Demand, Reason, holding, verdict, why_not};
 
 /// No pool holds a workload.
 pub(super) static RULE: Rule = Rule {
@@ -17,7 +19,9 @@ pub(super) static RULE: Rule = Rule {
 Each workload against the nodes of its pool, or of every pool where it names none: whether a node
 has as many GPUs, slices or shares as a pod asks for, CPU and memory; whether there are as many
 nodes; whether the pool is for others; whether slices and shares do what it needs; and whether the
-driver runs the CUDA of its image. Where pods claim GPUs and share them (`mps`), all pods of a
+driver runs the CUDA of its image. A workload without GPUs has a place on pools without GPUs, or, in a
+cluster that has none, on those whose nodes have no taint; on others only where it names the pool. Where
+pods claim GPUs and share them (`mps`), all pods of a
 workload name one claim, which is a GPU of one node: they must be on one node, ask for one GPU and
 be no more than `replicas`.
 
@@ -107,11 +111,30 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 }
             }
         }
-        let help = match named {
-            Some(_) => "ask for what the pool has, or name another pool",
-            None => "ask for what one of the pools has, or name the pool that is meant",
+        let help = match (named, GpuAsk::of(task)) {
+            (Some(_), _) => "ask for what the pool has, or name another pool".to_owned(),
+            (None, Some(_)) => {
+                "ask for what one of the pools has, or name the pool that is meant".to_owned()
+            }
+            (None, None) => without_gpus(cluster, workload),
         };
         draft.help(help).emit();
+    }
+}
+
+/// What to do where pods without GPUs have no place: those with GPUs may hold them, and are named where that is meant.
+fn without_gpus(cluster: &Cluster, workload: &Workload) -> String {
+    let holds = |pool: &&Pool| {
+        let demand = Demand::of_workload(cluster, workload, pool);
+        let verdict = verdict(&demand, cluster, pool);
+        verdict.answer() != Answer::No
+    };
+    match cluster.pools.iter().find(holds) {
+        Some(pool) => format!(
+            "ask for less, add a pool without GPUs, or name the pool whose nodes with GPUs may be used: `pool: {}`",
+            pool.name
+        ),
+        None => "ask for less, or add a pool of larger machines without GPUs".to_owned(),
     }
 }
 
@@ -173,11 +196,36 @@ mod tests {
             assert_eq!(messages(&yaml, "GPUC2184"), expected, "{task}");
         };
         check("job: {image: 'a:1', cpu: 2}", &[]);
-        check("job: {image: 'a:1', cpu: 16}", &[]);
-        check(
-            "job: {image: 'a:1', cpu: 64}",
-            &["no pool holds workload `a`"],
-        );
+        let none = "no pool holds workload `a`";
+        // Nodes with GPUs are for who names them.
+        check("job: {image: 'a:1', cpu: 16}", &[none]);
+        check("pool: gpu, job: {image: 'a:1', cpu: 16}", &[]);
+        check("job: {image: 'a:1', gpus: 1, cpu: 16}", &[]);
+        check("job: {image: 'a:1', cpu: 64}", &[none]);
+    }
+
+    #[test]
+    fn where_every_pool_has_gpus_those_are_used_that_take_any_pod() {
+        let check = |taints: [&str; 2], expected: &[&str]| {
+            let pools = ["a", "b"].iter().zip(taints).map(|(name, taints)| {
+                format!(
+                    "{{name: {name}, gpu: {{model: A30, perNode: 2}}, hosts: [{name}], nodes: {{count: 1}}, taints: [{taints}]}}"
+                )
+            });
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                nodePools: [{}]
+                workloads: [{{name: a, job: {{image: 'a:1'}}}}]
+                ",
+                pools.collect::<Vec<_>>().join(", ")
+            );
+            assert_eq!(messages(&yaml, "GPUC2184"), expected, "{taints:?}");
+        };
+        let taint = "{key: nvidia.com/gpu, value: present, effect: NoSchedule}";
+        check([taint, ""], &[]);
+        check([taint, "{key: a, effect: PreferNoSchedule}"], &[]);
+        check([taint, taint], &["no pool holds workload `a`"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::diag::words::counted;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 use crate::model::{GpuAsk, Grant, Team, Unit};
-use crate::placement::{Demand, What, holding, limits, storage};
+use crate::placement::{Demand, What, find_places, holding, limits, sets, storage};
 
 /// A workload asks for more than its team may have.
 pub(super) static RULE: Rule = Rule {
@@ -111,7 +111,9 @@ fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, rep
     let largest = granted.iter().map(reach).max().unwrap_or(0);
     let each = u64::from(ask.count);
     let asked = each * u64::from(task.most_pods());
-    let of_one_pool = each * u64::from(together(task));
+    let sets: Vec<_> = sets(task).into_iter().map(|pods| pods * each).collect();
+    let of_one_pool = sets.iter().copied().max().unwrap_or(0);
+    let reaches: Vec<_> = granted.iter().map(reach).collect();
     let (name, of) = (&workload.name, &team.name);
     let kueue = "Kueue takes pods that start together from one pool";
     let (message, help) = if asked > limit {
@@ -126,6 +128,15 @@ fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, rep
         let asked = words(of_one_pool, unit(ask, &granted));
         let message = format!(
             "workload `{name}` asks for {asked} of one pool, and team `{of}` may have {largest} of any"
+        );
+        let help = format!("ask for less, or raise the `limit` of one pool: {kueue}");
+        (message, help)
+    } else if cluster.has_queues() && !find_places(&sets, &reaches) {
+        let counts: Vec<_> = sets.iter().map(u64::to_string).collect();
+        let asked = counts.join(" and ");
+        let of_each = unit(ask, &granted).words();
+        let message = format!(
+            "workload `{name}` asks for {asked} {of_each}, each of one pool, and team `{of}` has no pools for both"
         );
         let help = format!("ask for less, or raise the `limit` of one pool: {kueue}");
         (message, help)
@@ -148,21 +159,6 @@ fn gpus(cluster: &Cluster, workload: &Workload, task: Task<'_>, team: &Team, rep
         draft = draft.label(team.name.span, "its quota has nothing of these pools");
     }
     draft.help(help).emit();
-}
-
-/// How many pods Kueue admits as one set, at the most: those of a set are given one flavor for each resource. Pods of
-/// a Deployment are each admitted alone; leaders are a set beside their workers.
-///
-/// Source: <https://kueue.sigs.k8s.io/docs/concepts/workload/> and kubernetes-sigs/kueue
-/// `pkg/controller/jobs/{deployment,pytorchjob,leaderworkerset}` (from memory).
-fn together(task: Task<'_>) -> u32 {
-    match task {
-        Task::Deployment(_) => task.most_pods().min(1),
-        Task::PytorchJob(it) => it.nodes.value.saturating_sub(1).max(1),
-        Task::LeaderWorkerSet(it) if it.replicas.value == 0 => 0,
-        Task::LeaderWorkerSet(it) => it.nodes.value.saturating_sub(1).max(1),
-        _ => task.most_pods(),
-    }
 }
 
 /// What a workload's devices are, by its team's quota, or else by what it asks for.
@@ -442,6 +438,30 @@ mod tests {
         check_queued(teams, set, &[split]);
         let over = "workload `a` asks for 11 GPUs, and team `t` may have 10";
         check_queued(teams, &job(11), &[over]);
+    }
+
+    #[test]
+    fn a_master_and_its_workers_each_find_a_pool() {
+        let check = |limits: [u32; 2], expected: &[&str]| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                nodePools:
+                  - {{name: one, gpu: {{model: A30, perNode: 4}}, hosts: [a, b], nodes: {{count: 2}}}}
+                  - {{name: two, gpu: {{model: A30, perNode: 4}}, hosts: [c, d], nodes: {{count: 2}}}}
+                queueing: kueue
+                teams: [{{name: t, quota: {{gpus: [{{pool: one, guaranteed: {}}}, {{pool: two, guaranteed: {}}}]}}}}]
+                workloads: [{{name: a, team: t, pytorchJob: {{operator: existing, image: 'a:1', nodes: 2, gpusPerNode: 4}}}}]
+                ",
+                limits[0], limits[1]
+            );
+            assert_eq!(messages(&yaml, "GPUC2187"), expected, "{limits:?}");
+        };
+        check([4, 4], &[]);
+        let both = "workload `a` asks for 4 and 4 GPUs, each of one pool, and team `t` has no pools for both";
+        check([5, 3], &[both]);
+        let over = "workload `a` asks for 8 GPUs, and team `t` may have 7";
+        check([4, 3], &[over]);
     }
 
     #[test]

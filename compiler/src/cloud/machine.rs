@@ -2,6 +2,8 @@
 
 use gpuc_schema::gpu::GpuModel;
 
+use super::cpu::CpuMachine;
+
 /// A machine type with GPUs. A cloud's own table adds what only that cloud has.
 #[derive(Debug)]
 pub struct Machine {
@@ -107,4 +109,19 @@ pub enum Status {
         /// What the cloud has now for the same work, nearest first.
         use_instead: &'static [&'static str],
     },
+}
+
+/// What a machine type's name says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineName {
+    /// A machine without GPUs, of this size.
+    Cpu(CpuMachine),
+    /// A machine with accelerators that are not NVIDIA's: whose.
+    OtherAccelerator(&'static str),
+    /// It looks like a machine type with GPUs, and no table has it.
+    Gpus,
+    /// It looks like a machine type; nothing more is known.
+    Plausible,
+    /// No machine type of this cloud is called so.
+    Impossible,
 }

@@ -28,10 +28,10 @@ use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
 use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
-use cpu::CpuMachine;
 pub use labels::OwnLabel;
 use labels::{labels_of_others, labels_of_place};
 use machine::Machine;
+pub use machine::MachineName;
 use reserved::{NodeSize, Reserved};
 use storage::{StorageFacts, VolumeType};
 
@@ -242,8 +242,8 @@ pub trait Cloud: Sync {
     /// nothing there takes another name for one that is there: under another name it is another cluster.
     ///
     /// Sources: <https://docs.aws.amazon.com/eks/latest/APIReference/API_UpdateClusterConfig.html> and
-    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone, read
-    /// 2026-11-22; GKE likewise (from memory).
+    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone,
+    /// read 2026-11-22; GKE likewise (from memory).
     fn called<'c>(&self, _cluster: &'c Cluster) -> Option<&'c str> {
         None
     }
@@ -291,21 +291,6 @@ pub struct NoRdma {
     pub why: String,
     /// What to write instead.
     pub help: &'static str,
-}
-
-/// What a machine type's name says of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MachineName {
-    /// A machine without GPUs, of this size.
-    Cpu(CpuMachine),
-    /// A machine with accelerators that are not NVIDIA's: whose.
-    OtherAccelerator(&'static str),
-    /// It looks like a machine type with GPUs, and no table has it.
-    Gpus,
-    /// It looks like a machine type; nothing more is known.
-    Plausible,
-    /// No machine type of this cloud is called so.
-    Impossible,
 }
 
 /// Labels that a kubelet sets to what it finds, whatever was there:

@@ -136,18 +136,7 @@ pub(super) fn made<'c>(cluster: &'c Cluster, pod: &Pod<'_>, name: &str) -> Optio
 /// Moves to a demand's claims what is known of those that it could not read.
 pub(super) fn read(cluster: &Cluster, given: &Given<'_>, pod: &Pod<'_>, demand: &mut Demand) {
     for claim in of_pod(pod) {
-        let name = claim.object();
-        let claims = if let Some(object) = given.find(pod, claim.kind(), name) {
-            requests(object)
-        } else if let Some((class, count)) = made(cluster, pod, name) {
-            let span = claim.source.span();
-            let class = Spanned::new(class.to_owned(), span);
-            let count = u64::from(count);
-            Some(vec![Claim { class, count, span }])
-        } else {
-            None
-        };
-        let Some(claims) = claims else {
+        let Some(claims) = asked(cluster, given, pod, &claim) else {
             continue;
         };
         demand
@@ -155,6 +144,24 @@ pub(super) fn read(cluster: &Cluster, given: &Given<'_>, pod: &Pod<'_>, demand: 
             .retain(|it| it.span != claim.source.span());
         demand.claims.extend(claims);
     }
+}
+
+/// What a claim of a pod asks for, where that is known.
+pub(super) fn asked(
+    cluster: &Cluster,
+    given: &Given<'_>,
+    pod: &Pod<'_>,
+    claim: &PodClaim<'_>,
+) -> Option<Vec<Claim>> {
+    let name = claim.object();
+    if let Some(object) = given.find(pod, claim.kind(), name) {
+        return requests(object);
+    }
+    let (class, count) = made(cluster, pod, name)?;
+    let span = claim.source.span();
+    let class = Spanned::new(class.to_owned(), span);
+    let count = u64::from(count);
+    Some(vec![Claim { class, count, span }])
 }
 
 /// What an object claims; `None` where that is not certain: a request of alternatives, or of as many as there are.

@@ -1,19 +1,24 @@
 //! Jobs whose pods wait for each other, so that all of them have to run at once.
 
+use crate::model::Cluster;
 use crate::node::Node;
 use crate::placement::{Answer, Group, Load};
-use crate::source::Span;
 
 use super::Scene;
-use super::place::held;
+use super::place::{held, is_queued};
 use super::pod::Pod;
-use super::services::plain;
+use super::read::Object;
+use super::services::{Count, plain};
+use super::{jobs, ray};
 
-/// What each such job keeps busy while it runs, where every pool that may hold a part of it is known.
-pub(super) fn loads<'s>(scene: &Scene<'s>) -> Vec<Load<'s>> {
+/// What each such job keeps busy while it runs, where every pool that may hold a part of it is known: those whose pods
+/// wait for each other for certain, or the others, of which nobody but their program knows.
+pub(super) fn loads<'s>(scene: &Scene<'s>, is_certain: bool) -> Vec<Load<'s>> {
     let mut loads: Vec<(&Pod<'s>, Load<'s>)> = Vec::new();
     for pod in &scene.pods {
-        let Some((pods, written)) = at_once(pod).filter(|(count, _)| *count > 0) else {
+        let waits = is_gang(scene.cluster, pod);
+        let count = at_once(scene.cluster, pod).filter(|it| it.pods > 0 && waits == is_certain);
+        let Some(Count { pods, span }) = count else {
             continue;
         };
         let Some((demand, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
@@ -23,7 +28,7 @@ pub(super) fn loads<'s>(scene: &Scene<'s>) -> Vec<Load<'s>> {
         let pools = verdicts.filter(|verdict| verdict.answer() != Answer::No);
         let plain = plain(scene, pod, pods, demand);
         let part = Load {
-            span: written.unwrap_or(plain.span),
+            span: span.unwrap_or(plain.span),
             lasts: false,
             pools: pools.map(|verdict| verdict.pool).collect(),
             ..plain
@@ -33,31 +38,39 @@ pub(super) fn loads<'s>(scene: &Scene<'s>) -> Vec<Load<'s>> {
             .filter(|(last, _)| std::ptr::eq(last.object, pod.object))
         {
             None => loads.push((pod, part)),
-            Some((_, whole)) => {
-                whole.groups.extend(part.groups);
-                // A part that may run elsewhere makes the whole of it less certain.
-                for pool in part.pools {
-                    if whole.pools.iter().all(|it| it.index != pool.index) {
-                        whole.pools.push(pool);
-                    }
-                }
-            }
+            Some((_, whole)) => join(whole, part),
         }
     }
     let loads = loads.into_iter().map(|(_, load)| load);
     loads.filter(|load| !load.pools.is_empty()).collect()
 }
 
-/// The same with one pod of each kind.
-pub(super) fn smallest<'c>(load: &Load<'c>) -> Load<'c> {
-    let groups = load.groups.iter().map(|group| Group {
-        pods: 1,
-        ..group.clone()
-    });
-    Load {
-        groups: groups.collect(),
-        ..load.clone()
+/// Adds a part to what it starts together with.
+pub(super) fn join<'s>(whole: &mut Load<'s>, part: Load<'s>) {
+    // Who asks for devices is who is spoken of.
+    if whole.devices().is_empty() && !part.devices().is_empty() {
+        whole.span = part.span;
     }
+    whole.groups.extend(part.groups);
+    // A part that may run elsewhere makes the whole of it less certain.
+    for pool in part.pools {
+        if whole.pools.iter().all(|it| it.index != pool.index) {
+            whole.pools.push(pool);
+        }
+    }
+}
+
+/// Each kind of its pods by itself, and one of them.
+pub(super) fn singles<'c>(load: &Load<'c>) -> Vec<Load<'c>> {
+    let groups = load.groups.iter().map(|group| Load {
+        groups: vec![Group {
+            pods: 1,
+            sets: vec![1],
+            ..group.clone()
+        }],
+        ..load.clone()
+    });
+    groups.collect()
 }
 
 /// How many of a pod have to run at once, and where that is written. Nothing where one may run
@@ -66,11 +79,19 @@ pub(super) fn smallest<'c>(load: &Load<'c>) -> Load<'c> {
 /// Source: kubeflow/trainer `pkg/apis/trainer/v1alpha1/trainjob_types.go`, `Trainer.NumNodes`; kubeflow/trainer
 /// release-1.9 `pkg/apis/kubeflow.org/v1/common_types.go`, `ReplicaSpec` and `SchedulingPolicy.MinAvailable`;
 /// volcano-sh/apis `pkg/apis/batch/v1alpha1/job.go`, `JobSpec.MinAvailable` (from memory).
-fn at_once(pod: &Pod<'_>) -> Option<(u64, Option<Span>)> {
+pub(super) fn at_once(cluster: &Cluster, pod: &Pod<'_>) -> Option<Count> {
     let object = pod.object;
     let spec = object.root.get("spec")?;
-    if is_suspended(spec) {
+    // A queue wakes what waits in it.
+    let is_queued = is_queued(cluster, pod);
+    if is_suspended(spec) && !is_queued {
         return None;
+    }
+    if is_job_set(object) {
+        return jobs::of_set(pod).filter(|_| is_queued || !jobs::come_in_turn(object));
+    }
+    if ray::is_job(object) {
+        return ray::count(pod);
     }
     if object.is_of("trainer.kubeflow.org") && object.kind == "TrainJob" {
         return count(spec.get("trainer")?.get("numNodes"));
@@ -101,8 +122,21 @@ fn at_once(pod: &Pod<'_>) -> Option<(u64, Option<Span>)> {
     count(own.value.get("replicas"))
 }
 
-fn count(written: Option<&Node>) -> Option<(u64, Option<Span>)> {
-    Some((number(written)?, written.map(Node::span)))
+/// Whether pods that run at once have to. The jobs of a JobSet may have nothing to do with each other; in a queue they
+/// start together, whatever they do.
+fn is_gang(cluster: &Cluster, pod: &Pod<'_>) -> bool {
+    !is_job_set(pod.object) || is_queued(cluster, pod)
+}
+
+fn is_job_set(object: &Object) -> bool {
+    object.is_of("jobset.x-k8s.io") && object.kind == "JobSet"
+}
+
+fn count(written: Option<&Node>) -> Option<Count> {
+    Some(Count {
+        pods: number(written)?,
+        span: written.map(Node::span),
+    })
 }
 
 fn is_suspended(spec: &Node) -> bool {
@@ -112,7 +146,7 @@ fn is_suspended(spec: &Node) -> bool {
 }
 
 /// Whether a pod is made from the template below a node.
-fn holds(node: &Node, pod: &Pod<'_>) -> bool {
+pub(super) fn holds(node: &Node, pod: &Pod<'_>) -> bool {
     let spec = node.get("template").and_then(|it| it.get("spec"));
     spec.is_some_and(|it| std::ptr::eq(it, pod.spec))
 }

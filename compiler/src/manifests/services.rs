@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use crate::check::together;
 use crate::model::{Cluster, WORKLOAD_LABEL};
 use crate::node::Node;
-use crate::placement::{Answer, Demand, Group, Load};
+use crate::placement::{Answer, Demand, Load};
 use crate::source::Span;
 
 use super::claims::{CLAIM, may_meet, of_pod};
 use super::place::held;
 use super::pod::Pod;
 use super::read::Object;
-use super::{Scene, volumes};
+use super::{Scene, ray, sets, volumes};
 
 /// Kinds with so many pods as `replicas` says.
 ///
@@ -156,6 +156,9 @@ pub(super) fn most(scaler: &Object) -> Option<Count> {
 /// The pods of a controller, and how many it has of each: what is written, whoever changes it later.
 pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
     let object = pod.object;
+    if ray::is_service(object) {
+        return ray::count(pod);
+    }
     let spec = object.root.get("spec")?;
     if REPLICATED.contains(&object.kind.as_str()) {
         return number(spec, "replicas");
@@ -180,7 +183,7 @@ pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
 }
 
 /// One where nothing is written; nothing where it is no number.
-fn number(spec: &Node, key: &str) -> Option<Count> {
+pub(super) fn number(spec: &Node, key: &str) -> Option<Count> {
     let Some(written) = spec.get(key) else {
         return Some(Count {
             pods: 1,
@@ -202,17 +205,44 @@ fn least(scalers: &[&Object], pod: &Pod<'_>) -> Option<Count> {
     let count = count(pod)?;
     let scalers = scalers.iter();
     let scalers = scalers.filter(|it| may_meet(it, pod.object) && scales(it, pod.object));
-    let most = scalers.map(|scaler| {
+    let least = scalers.map(|scaler| {
         let spec = scaler.root.get("spec");
-        let least = |key: &str| spec?.get(key)?.text()?.parse::<u64>().ok();
-        match scaler.kind.as_str() {
-            "HorizontalPodAutoscaler" => least("minReplicas").unwrap_or(1),
-            // Source: kedacore/keda `apis/keda/v1alpha1/scaledobject_types.go`, `MinReplicaCount` (from memory).
-            _ => least("minReplicaCount").unwrap_or(0),
+        // Source: kedacore/keda `apis/keda/v1alpha1/scaledobject_types.go`, `MinReplicaCount` (from memory).
+        let (key, otherwise) = match scaler.kind.as_str() {
+            "HorizontalPodAutoscaler" => ("minReplicas", 1),
+            _ => ("minReplicaCount", 0),
+        };
+        let written = spec.and_then(|it| it.get(key));
+        let pods = written.and_then(|it| it.text()?.parse().ok());
+        Count {
+            pods: pods.unwrap_or(otherwise),
+            span: written.map(Node::span),
         }
     });
-    let pods = most.fold(count.pods, u64::min);
-    Some(Count { pods, ..count })
+    let Some(least) = least.min_by_key(|it| it.pods) else {
+        return Some(count);
+    };
+    // What somebody scaled to nothing is left alone.
+    Some(Count {
+        pods: if count.pods == 0 { 0 } else { least.pods },
+        span: if least.pods > count.pods {
+            least.span
+        } else {
+            count.span
+        },
+    })
+}
+
+/// How many pods an object makes at once: what it says, or the least that its autoscaler makes, if that is more.
+pub(super) fn at_once(scene: &Scene<'_>, pod: &Pod<'_>) -> Option<Count> {
+    let count = count(pod)?;
+    let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
+    let scalers = scene
+        .objects
+        .iter()
+        .filter(|it| is_replicated && SCALERS.contains(&it.kind.as_str()));
+    let least = least(&scalers.collect::<Vec<_>>(), pod);
+    Some(least.filter(|it| it.pods > count.pods).unwrap_or(count))
 }
 
 /// Whether an object sets how many pods another one has.
@@ -293,10 +323,12 @@ pub(super) fn plain<'s>(scene: &Scene<'s>, pod: &Pod<'s>, pods: u64, demand: Dem
         span: place(pod),
         patched: false,
         lasts: true,
-        groups: vec![Group {
+        groups: vec![sets::group(
+            scene.cluster,
+            pod.object,
             pods,
-            demand: Demand { claims, ..demand },
-        }],
+            Demand { claims, ..demand },
+        )],
         pools: Vec::new(),
         storage: 0,
     }

@@ -1,9 +1,9 @@
 //! Where workloads run and what they ask of nodes: pools, namespaces, resources.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{Allocation, Task, Workload};
+use gpuc_schema::config::{Allocation, TaintEffect, Task, Workload};
 
-use super::{Claimed, Cluster, DeviceClass, Devices, Pool, Sharing, Team};
+use super::{Claimed, Cluster, DeviceClass, Devices, Pool, PoolTaint, Sharing, Team};
 
 /// The label that everything of a workload has, with its name.
 pub const WORKLOAD_LABEL: &str = "gpuc.dev/workload";
@@ -111,7 +111,12 @@ impl Cluster {
         };
         let pools = self.pools.iter();
         let mut pools: Vec<&Pool> = match GpuAsk::of(task) {
-            None => without_gpus(pools.filter(|it| is_for(it, workload) && fit(it)).collect()),
+            None => {
+                let is_plain = |pool: &Pool| self.is_without_gpus(pool);
+                pools
+                    .filter(|it| is_plain(it) && is_for(it, workload) && fit(it))
+                    .collect()
+            }
             Some(ask) => pools
                 .filter(|it| may_take(it, workload, task, ask) && fit(it))
                 .collect(),
@@ -121,13 +126,14 @@ impl Cluster {
         }
         pools
     }
-}
 
-/// Those without GPUs; where there are none, those with.
-fn without_gpus(pools: Vec<&Pool>) -> Vec<&Pool> {
-    let plain = pools.iter().filter(|pool| !pool.has_gpus());
-    let plain: Vec<_> = plain.copied().collect();
-    if plain.is_empty() { pools } else { plain }
+    /// Whether pods without GPUs may use a pool that they do not name: one without, or, where no pool is without, one
+    /// whose nodes keep no pods away.
+    fn is_without_gpus(&self, pool: &Pool) -> bool {
+        let keeps_away = |taint: &PoolTaint| taint.effect != TaintEffect::PreferNoSchedule;
+        let is_only = self.pools.iter().all(Pool::has_gpus);
+        !pool.has_gpus() || (is_only && !pool.taints.iter().any(keeps_away))
+    }
 }
 
 /// Whether a pool is for everybody or for the team of a workload.

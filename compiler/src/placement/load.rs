@@ -6,7 +6,7 @@ use gpuc_schema::config::{Task, VolumeFrom, Workload};
 use gpuc_schema::{Span, Spanned};
 
 use super::reason::{gib, in_cores};
-use super::{Demand, holding};
+use super::{Demand, holding, sets};
 use crate::diag::words::counted;
 use crate::model::{Cluster, Pool, Sharing};
 
@@ -40,6 +40,8 @@ pub struct Load<'c> {
 pub struct Group {
     /// How many there are at least while the workload runs.
     pub pods: u64,
+    /// How many of them a queue lets start as one, for each of the sets that start together.
+    pub sets: Vec<u64>,
     /// What each of them asks for.
     pub demand: Demand,
 }
@@ -56,6 +58,7 @@ impl<'c> Load<'c> {
         let first = pools.first()?;
         let group = Group {
             pods: u64::from(least_pods(task)),
+            sets: sets(task),
             demand: Demand::of_workload(cluster, workload, first),
         };
         Some(Self {
@@ -152,7 +155,7 @@ impl What {
 
 impl Group {
     /// How much of something each of its pods asks for.
-    fn each(&self, what: &What) -> u64 {
+    pub(super) fn each(&self, what: &What) -> u64 {
         let demand = &self.demand;
         match what {
             What::Device(name) => {

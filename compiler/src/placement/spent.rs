@@ -80,7 +80,7 @@ fn devices(team: &Team, loads: &[&Load<'_>]) -> Vec<Spent> {
 }
 
 /// Whether a workload takes a device of what a team was promised here.
-fn is_of(team: &Team, grant: &Grant, load: &Load<'_>, name: &str) -> bool {
+pub(super) fn is_of(team: &Team, grant: &Grant, load: &Load<'_>, name: &str) -> bool {
     let is_elsewhere = grant
         .namespace
         .is_some_and(|index| load.namespace != Some(team.namespaces[index].as_str()));

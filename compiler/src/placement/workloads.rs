@@ -137,7 +137,7 @@ pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(S
     } else if shared {
         "shares its GPUs, and is used only where it is named"
     } else if workload.task().and_then(GpuAsk::of).is_none() {
-        "has GPUs, and others without hold it"
+        "has GPUs, and is used by pods without only where it is named"
     } else {
         "has another network, and the others are faster"
     };

@@ -127,6 +127,20 @@ fn names_that_no_pool_offers() {
 }
 
 #[test]
+fn containers_that_start_first_and_stay_count_with_the_others() {
+    let plan = enforced();
+    let both = |restart: &str, count: u32| {
+        pod(&format!(
+            "{{containers: [{{name: a, image: b, resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}}}], \
+             initContainers: [{{name: i, image: b, {restart}resources: {{limits: {{nvidia.com/gpu: '1'}}}}}}], {TOLERATED}}}"
+        ))
+    };
+    let (words, stays) = ("more nvidia.com/gpu", "restartPolicy: Always, ");
+    mended(&plan, &both(stays, 8), words, true, &both(stays, 7));
+    mended(&plan, &both("", 9), words, true, &both("", 8));
+}
+
+#[test]
 fn where_gpus_are_claimed_nothing_offers_them() {
     let old = plan(&format!("{CLAIMED}\nadmission: {{guard: enforce}}"));
     let said = old.made(&asking("nvidia.com/gpu: '1'", ""), SANDBOX);

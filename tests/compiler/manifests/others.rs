@@ -80,7 +80,7 @@ fn whole_gpus_are_not_made_shares() {
 #[test]
 fn a_job_has_no_more_pods_than_it_completes_and_none_while_it_is_suspended() {
     let ask = "nvidia.com/gpu";
-    assert_eq!(codes_of(&job("parallelism: 16", ask)), ["GPUC4010"]);
+    assert_eq!(codes_of(&job("parallelism: 16", ask)), ["GPUC4080"]);
     assert_eq!(
         codes_of(&job("parallelism: 16\n  completions: 8", ask)),
         [""; 0]

@@ -138,6 +138,35 @@ fn pods_that_wait_for_each_other_run_at_once() {
 }
 
 #[test]
+fn queues_take_pods_that_start_together_from_one_pool() {
+    // A team that may have twelve GPUs of one pool and four of another.
+    let queues = &clusters()["queues.yaml"];
+    let one = "namespace: research";
+    let pod = |text: String| text.replace("nvidia.com/gpu: 2", "nvidia.com/gpu: 1");
+    let set = |kind: &str, spec: &str| pod(controller(kind, &format!("name: a, {one}"), spec));
+    of(queues, &[set("StatefulSet", "replicas: 12")], &[]);
+    of(queues, &[set("StatefulSet", "replicas: 13")], &["GPUC4081"]);
+    of(queues, &[set("Deployment", "replicas: 13")], &[]);
+    of(queues, &[set("StatefulSet", "replicas: 17")], &["GPUC4010"]);
+    // Each group of a LeaderWorkerSet starts by itself.
+    let groups = |replicas, size| {
+        let spec = format!("replicas: {replicas}, leaderWorkerTemplate: {{size: {size}");
+        set("LeaderWorkerSet", &spec)
+    };
+    of(queues, &[groups(4, 4)], &[]);
+    of(queues, &[groups(1, 13)], &["GPUC4081"]);
+    // Elsewhere nothing counts, and a queue of somebody's counts what nobody knows.
+    let job = |metadata: &str, parallelism: u32| {
+        let spec = format!("parallelism: {parallelism}");
+        pod(controller("Job", &format!("name: a, {metadata}"), &spec))
+    };
+    of(queues, &[job(one, 13)], &["GPUC4081"]);
+    of(queues, &[job("namespace: elsewhere", 13)], &["GPUC4022"]);
+    let named = format!("{one}, labels: {{kueue.x-k8s.io/queue-name: own}}");
+    of(queues, &[job(&named, 13)], &["GPUC4024"]);
+}
+
+#[test]
 fn what_is_not_certain_counts_for_nothing() {
     let lab = &clusters()[LAB];
     let all = |files: &[String]| of(lab, files, &[]);
@@ -160,6 +189,18 @@ fn what_is_not_certain_counts_for_nothing() {
         &[many.clone(), autoscaler(", minReplicas: 9")],
         &["GPUC4039"],
     );
+    // An autoscaler brings as many as it keeps at least, whatever is written.
+    let few = many.replace("replicas: 50", "replicas: 1");
+    let eight = autoscaler(", minReplicas: 8").replace("maxReplicas: 9", "maxReplicas: 8");
+    all(&[few.clone(), eight]);
+    of(
+        lab,
+        &[few.clone(), autoscaler(", minReplicas: 9")],
+        &["GPUC4039"],
+    );
+    let ours = |text: &str| text.replace("namespace: x", "namespace: research-dev");
+    let five = autoscaler(", minReplicas: 5").replace("maxReplicas: 9", "maxReplicas: 8");
+    of(lab, &[ours(&few), ours(&five)], &["GPUC4010"]);
     all(&[many.replace("replicas: 50", "replicas: 0")]);
     all(&[many.replace("replicas: 50", "replicas: \"{{n}}\"")]);
     all(&[many.replace(
@@ -167,6 +208,26 @@ fn what_is_not_certain_counts_for_nothing() {
         "namespace: x, ownerReferences: [{apiVersion: a/v1, kind: Rollout, name: a, uid: u}]",
     )]);
     all(&[controller("Job", "name: a", "parallelism: 50")]);
+    // Jobs that come one after the other.
+    let turns = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec: {replicatedJobs: [JOBS]}\n";
+    let jobs = |more: &str| {
+        let job = |name: &str, more: &str| {
+            format!(
+                "{{name: {name}, template: {{spec: {{parallelism: 5, template: {{spec: {{restartPolicy: Never, {}}}}}}}{more}}}",
+                POD.trim_start_matches("spec: {")
+            )
+        };
+        format!(
+            "---\n{}",
+            turns.replace("JOBS", &format!("{}, {}", job("a", ""), job("b", more)))
+        )
+    };
+    all(&[jobs(", dependsOn: [{name: a, status: Complete}]")]);
+    of(
+        lab,
+        &[jobs(", dependsOn: [{name: a, status: Ready}]")],
+        &["GPUC4080"],
+    );
     // Pods of one claim share it, and what is claimed elsewhere is not known.
     let claims = "resourceClaims: [{name: c, resourceClaimName: c}], containers: [{name: a, image: 'r.example.com/a:1', \
                   resources: {claims: [{name: c}]}}]}}}\n---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: \

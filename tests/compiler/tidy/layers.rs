@@ -113,8 +113,8 @@ pub(super) const LAYERS: &[(&str, &[&str])] = &[
     (
         "diff",
         &[
-            "chart", "compile", "diag", "emit", "graph", "lock", "model", "node", "plan", "shell",
-            "source", "tree", "yaml",
+            "chart", "compile", "diag", "emit", "graph", "load", "lock", "model", "node", "plan",
+            "shell", "source", "tree", "yaml",
         ],
     ),
     ("expand", &["model", "node", "yaml"]),

@@ -9,6 +9,8 @@ use crate::plan::Object;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Count {
     pub(super) pods: u64,
+    /// How many of them a queue lets start as one.
+    pub(super) set: u64,
     pub(super) span: Option<Span>,
 }
 
@@ -27,8 +29,10 @@ pub(super) fn at_once(object: &Object) -> Option<Count> {
         return None;
     }
     let pods = counts.iter().map(|count| count.pods);
+    let pods = pods.fold(0, u64::saturating_add);
     Some(Count {
-        pods: pods.fold(0, u64::saturating_add),
+        pods,
+        set: pods,
         span: counts.iter().find_map(|count| count.span),
     })
 }
@@ -61,8 +65,10 @@ pub(super) fn groups(object: &Object) -> Vec<Count> {
             let template = spec.get("leaderWorkerTemplate")?;
             let sets = Count::of(spec.get("replicas").as_slice());
             let size = Count::of(template.get("size").as_slice());
+            let workers = size.pods.saturating_sub(1);
             let workers = Count {
-                pods: size.pods.saturating_sub(1),
+                pods: workers,
+                set: workers,
                 ..size
             };
             let leaders = template.get("leaderTemplate").map(|_| sets);
@@ -73,7 +79,19 @@ pub(super) fn groups(object: &Object) -> Vec<Count> {
         }
         _ => None,
     });
-    found.unwrap_or_default()
+    let mut found = found.unwrap_or_default();
+    for count in &mut found {
+        // Pods of a Deployment start one by one, and so do the groups of a LeaderWorkerSet.
+        count.set = match object.identity.kind.as_str() {
+            "Deployment" => count.pods.min(1),
+            "LeaderWorkerSet" => {
+                let groups = spec.and_then(|it| it.get("replicas")).map_or(1, number);
+                count.pods.checked_div(groups).unwrap_or(0)
+            }
+            _ => count.pods,
+        };
+    }
+    found
 }
 
 /// A job has no more pods at once than are left to complete.
@@ -88,6 +106,7 @@ fn of_job(spec: &Node) -> Count {
 impl Count {
     const ONE: Self = Self {
         pods: 1,
+        set: 1,
         span: None,
     };
 
@@ -95,6 +114,7 @@ impl Count {
     fn of(factors: &[&Node]) -> Self {
         let product = factors.iter().map(|node| Self {
             pods: number(node),
+            set: number(node),
             span: Some(node.span()).filter(|span| span.is_written()),
         });
         product.fold(Self::ONE, Self::times)
@@ -103,6 +123,7 @@ impl Count {
     fn times(self, other: Self) -> Self {
         Self {
             pods: self.pods.saturating_mul(other.pods),
+            set: self.set.saturating_mul(other.set),
             span: self.span.or(other.span),
         }
     }

@@ -21,7 +21,7 @@ use crate::check::workload_visible_devices_set::VISIBLE;
 use crate::diag::{Code, Report, Severity};
 use crate::lower::workloads::{made, patched, pod_specs};
 use crate::node::Node;
-use crate::placement::{Answer, Defaults, Demand, Verdict, line, places};
+use crate::placement::{Answer, Defaults, Demand, Verdict, Why, line, places};
 use crate::source::Span;
 
 /// A patch that undoes what follows from the rest of the file.
@@ -415,6 +415,23 @@ fn patch_of(workload: &Workload) -> Span {
     }
 }
 
+/// What each pool says to a pod of a workload with its patches. A queue gives it the tolerations of a pool when its
+/// turn has come.
+fn verdicts<'c>(
+    cluster: &'c Checked<'_>,
+    workload: &Workload,
+    demand: &Demand,
+) -> Vec<Verdict<'c>> {
+    let mut verdicts = places(demand, cluster);
+    if cluster.has_queues() && workload.team.is_some() {
+        for verdict in &mut verdicts {
+            let is_taint = |why: &Why| matches!(why, Why::Taint { .. });
+            verdict.reasons.retain(|reason| !is_taint(&reason.why));
+        }
+    }
+    verdicts
+}
+
 fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
     let objects = patched(cluster, workload);
     let pods = objects.iter().find_map(counts::at_once);
@@ -430,7 +447,7 @@ fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Repor
                 pods,
                 ..Demand::of_pod(spec, &given)
             };
-            let verdicts = places(&demand, cluster);
+            let verdicts = verdicts(cluster, workload, &demand);
             let mut answers = verdicts.iter().map(Verdict::answer);
             if answers.any(|answer| answer != Answer::No) {
                 continue;

@@ -4,12 +4,12 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::Workload;
 
 use super::counts::groups;
-use super::{PATCH_REFUSED, PATCHED_NOWHERE, is_patched, patch_of};
+use super::{PATCH_REFUSED, PATCHED_NOWHERE, is_patched, patch_of, verdicts};
 use crate::check::Checked;
 use crate::check::together::{self, Sum};
-use crate::diag::Report;
+use crate::diag::{Report, Severity};
 use crate::lower::workloads::{patched, pod_specs};
-use crate::placement::{Answer, Defaults, Demand, Group, Load, crowded, places};
+use crate::placement::{Answer, Defaults, Demand, Group, Load, crowded, stuck};
 
 /// Looks at everything that has a patch. Without patches all of this was looked at before.
 pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
@@ -33,8 +33,18 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
     let alone = loads.iter().enumerate().filter(|(_, load)| load.patched);
     let alone = alone.flat_map(|(index, _)| Sum::of_one(cluster, &loads, index));
     let all = alone.chain(Sum::of_services(cluster, &loads));
+    let before = report.count(Severity::Error);
     for sum in all {
         sum.draft(&PATCH_REFUSED, &loads, report).emit();
+    }
+    if report.count(Severity::Error) > before {
+        return;
+    }
+    for load in loads.iter().filter(|load| load.patched) {
+        let team = load.team.and_then(|name| cluster.team(name));
+        if let Some(stuck) = team.and_then(|team| stuck(cluster, team, load)) {
+            together::draft_stuck(&stuck, load, &PATCH_REFUSED, report).emit();
+        }
     }
 }
 
@@ -54,7 +64,7 @@ fn with_patch<'c>(
         return plain;
     };
     let is_held = |pool: &&crate::model::Pool| {
-        let mut verdicts = places(first, cluster).into_iter();
+        let mut verdicts = verdicts(cluster, workload, first).into_iter();
         verdicts.any(|it| it.pool.index == pool.index && it.answer() != Answer::No)
     };
     let pools = cluster.pools.iter().filter(is_held).collect();
@@ -63,20 +73,24 @@ fn with_patch<'c>(
         claims: own.demand.claims.clone(),
         ..demand.clone()
     };
-    let pods = counts.iter().map(|count| count.pods);
     let groups = if counts.len() == demands.len() {
-        let each = pods.zip(&demands).map(|(pods, it)| Group {
-            pods,
+        let each = counts.iter().zip(&demands).map(|(count, it)| Group {
+            pods: count.pods,
+            sets: vec![count.set],
             demand: demand(it),
         });
         each.collect()
     } else if counts.is_empty() || demands.len() == 1 {
+        let (pods, sets) = if counts.is_empty() {
+            (own.pods, own.sets.clone())
+        } else {
+            let pods = counts.iter().map(|count| count.pods);
+            let sets = counts.iter().map(|count| count.set);
+            (pods.fold(0, u64::saturating_add), sets.collect())
+        };
         vec![Group {
-            pods: if counts.is_empty() {
-                own.pods
-            } else {
-                pods.fold(0, u64::saturating_add)
-            },
+            pods,
+            sets,
             demand: demand(first),
         }]
     } else {

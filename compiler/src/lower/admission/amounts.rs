@@ -1,7 +1,7 @@
 //! More of a resource than a node of any pool has, and several shares of a GPU: the pod waits for ever, or is refused
 //! by the node.
 //!
-//! Containers run at once and add up; those that run before them do not. A container of the latter that stays counts
+//! Containers run at once and add up, with those that start before them and stay. Others that run before them count
 //! alone, which is never too much.
 
 use super::cel;
@@ -26,8 +26,10 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let mut demands = Vec::new();
     for (index, (resource, pools)) in cel::offers(cluster).into_iter().enumerate() {
         let (all, before) = (format!("asked{index}"), format!("askedBefore{index}"));
-        variables.push((all.clone(), counts("variables.spec.containers", resource)));
         let init = "variables.spec.?initContainers.orValue([])";
+        let stay = format!("{init}.filter(c, c.?restartPolicy.orValue('') == 'Always')");
+        let together = format!("(variables.spec.containers + {stay})");
+        variables.push((all.clone(), counts(&together, resource)));
         variables.push((before.clone(), counts(init, resource)));
         demands.extend(of_resource(resource, &pools, &all, &before));
     }

@@ -125,6 +125,11 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     let least = least.seen_by_quotas(scene.cluster);
     let sums = Sum::of_services(scene.cluster, &least.loads);
     known.extend(sums.iter().flat_map(Sum::loads));
+    let alone = (0..least.loads.len()).filter(|it| {
+        let sums = Sum::of_one(scene.cluster, &least.loads, *it);
+        !sums.is_empty()
+    });
+    known.extend(alone);
     let known: Vec<_> = known.into_iter().map(|it| &least.loads[it].title).collect();
     for (scaler, most) in scalers {
         let services = Services::with_most(scene, scaler, most);

@@ -76,10 +76,9 @@ spec:
 /// What NVIDIA's driver for claims brings, and the domain of its names.
 ///
 /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 deployments/helm/dra-driver-nvidia-gpu/templates/deviceclass-*.yaml.
-const BROUGHT: &[&str] = &[
-    "gpu.nvidia.com",
-    "mig.nvidia.com",
-    "vfio.gpu.nvidia.com",
+const BROUGHT: &[&str] = &["gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com"];
+/// And what it brings where nodes are linked by NVLink.
+const OF_DOMAINS: &[&str] = &[
     "compute-domain-daemon.nvidia.com",
     "compute-domain-default-channel.nvidia.com",
 ];
@@ -96,6 +95,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     let has_driver = !known.is_empty();
     if has_driver {
         known.extend(BROUGHT);
+    }
+    let claimed = scene.cluster.pools_claimed();
+    let mut cards = claimed.filter_map(|pool| pool.gpus.get()?.as_ref());
+    // Whoever sets the driver up by hand may have asked for these too.
+    let is_by_hand = scene.cluster.written.charts.dra_driver_nvidia_gpu.is_some();
+    if cards.any(|gpus| gpus.model.links_nodes() || is_by_hand) {
+        known.extend(OF_DOMAINS);
     }
     let own = scene
         .objects
@@ -132,7 +138,8 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 Some(pool) => draft.label(pool.name.span, format!("pool `{}` has GPUs", pool.name)),
                 None => draft,
             };
-            let pools = known.iter().filter(|it| !BROUGHT.contains(it));
+            let is_brought = |it: &&&str| BROUGHT.contains(it) || OF_DOMAINS.contains(it);
+            let pools = known.iter().filter(|it| !is_brought(it));
             let pools: Vec<_> = pools.copied().collect();
             let draft = match (near, pools.as_slice()) {
                 (Some(near), _) => draft.help(format!("write `{near}`")),

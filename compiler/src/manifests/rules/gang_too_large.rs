@@ -2,9 +2,9 @@
 
 use crate::check::together::{self, Sum};
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::gangs::{loads, smallest};
+use crate::manifests::gangs::{loads, singles};
 use crate::manifests::{Rule, Scene};
-use crate::placement::crowded;
+use crate::placement::{Load, crowded};
 
 /// A job's pods, which wait for each other, are more than the pools or its team have.
 pub(super) static RULE: Rule = Rule {
@@ -15,10 +15,10 @@ pub(super) static RULE: Rule = Rule {
         summary: "a job's pods, which wait for each other, are more than the pools or its team have",
         explain: "### What it checks
 
-The pods of a TrainJob, of a job of Kubeflow's training operator and of one of Volcano's, all of them
-together, against the pools that hold them, each with its most nodes, and against what its team may
-have. Jobs that run with fewer pods, by an `elasticPolicy` or `minAvailable`, and those whose pods come
-one after the other, are left alone.
+The pods of a TrainJob, of a RayJob, of a job of Kubeflow's training operator and of one of Volcano's,
+and in queues those of a JobSet, all of them together, against the pools that hold them, each with its
+most nodes, and against what its team may have. Jobs that run with fewer pods, by an `elasticPolicy` or
+`minAvailable`, and those whose pods come one after the other, are left alone.
 
 ### Why it matters
 
@@ -75,19 +75,31 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    for load in loads(scene) {
-        let one = [smallest(&load)];
-        let whole = [load];
-        // What one pod asks for is another finding.
-        if crowded(scene.cluster, &one).is_empty() {
-            for crowd in crowded(scene.cluster, &whole) {
-                together::draft(&crowd, &RULE.code, &whole, report).emit();
-            }
+    for load in loads(scene, true) {
+        look(scene, load, &RULE.code, report);
+    }
+}
+
+/// Looks for what all pods of a job ask for, where one alone does not.
+pub(super) fn look<'s>(
+    scene: &Scene<'s>,
+    load: Load<'s>,
+    code: &'static Code,
+    report: &mut Report,
+) {
+    let ones = singles(&load);
+    let whole = [load];
+    // What one pod asks for is another finding.
+    let mut each = ones.iter().map(std::slice::from_ref);
+    if each.all(|one| crowded(scene.cluster, one).is_empty()) {
+        for crowd in crowded(scene.cluster, &whole) {
+            together::draft(&crowd, code, &whole, report).emit();
         }
-        if Sum::of_one(scene.cluster, &one, 0).is_empty() {
-            for sum in Sum::of_one(scene.cluster, &whole, 0) {
-                sum.draft(&RULE.code, &whole, report).emit();
-            }
+    }
+    let mut each = ones.iter().map(std::slice::from_ref);
+    if each.all(|one| Sum::of_one(scene.cluster, one, 0).is_empty()) {
+        for sum in Sum::of_one(scene.cluster, &whole, 0) {
+            sum.draft(code, &whole, report).emit();
         }
     }
 }

@@ -36,6 +36,7 @@ mod claim_shape;
 mod claim_twice;
 mod claim_unknown;
 mod claim_unused;
+mod cluster_queue_unknown;
 mod cuda_too_new;
 mod cuda_unknown;
 mod custom_unknown;
@@ -44,15 +45,18 @@ mod gang_too_large;
 mod host_devices;
 mod image_floating;
 mod image_gone;
+mod job_over_quota;
 mod label_deprecated;
 mod label_elsewhere;
 mod limit_range;
 mod not_looked_into;
 mod nowhere_to_run;
+mod pool_quota_exceeded;
 mod priority_unknown;
 mod privileged;
 mod probe_port_unknown;
 mod queue_missing;
+mod queue_of_others;
 mod queue_unknown;
 mod quota_exceeded;
 mod quota_unenforced;
@@ -60,6 +64,7 @@ mod request_too_large;
 mod requests_differ;
 mod resource_malformed;
 mod resource_of_others;
+mod resource_uncounted;
 mod resource_unknown;
 mod scale_target_unknown;
 mod sees_all_gpus;
@@ -138,6 +143,11 @@ pub static RULES: &[&Rule] = &[
     &autoscaler_over_limit::RULE,
     &claim_class_unknown::RULE,
     &team_limits_differ::RULE,
+    &job_over_quota::RULE,
+    &pool_quota_exceeded::RULE,
+    &resource_uncounted::RULE,
+    &cluster_queue_unknown::RULE,
+    &queue_of_others::RULE,
 ];
 
 #[cfg(test)]

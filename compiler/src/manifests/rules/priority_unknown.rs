@@ -15,12 +15,15 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether each `priorityClassName` is a class of the file's `priorities`, of the manifests themselves, or
-one of Kubernetes' own, `system-` and more; where neither has any class, it is not asked.
+one of Kubernetes' own, `system-` and more; where neither has any class, it is not asked. Under
+`queueing: kueue` the same of the label `kueue.x-k8s.io/priority-class`, whose classes have the names of
+`priorities` too.
 
 ### Why it matters
 
 The API server refuses pods of a PriorityClass that is not there: `no PriorityClass with name … was
-found`. Most of the time it is a slip of the pen.
+found`. A job whose class for queues is not there stays suspended. Most of the time it is a slip of the
+pen.
 
 ### What to do
 
@@ -99,4 +102,32 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 .emit();
         }
     }
+    let own = scene.cluster.written.priorities.iter();
+    let own = own.map(|class| class.name.as_str());
+    let classes = scene.objects.iter();
+    let classes = classes.filter(|it| it.kind == "WorkloadPriorityClass");
+    let known = own.chain(classes.filter_map(|it| it.name.as_deref()));
+    let known: Vec<_> = known.filter(|_| scene.cluster.has_queues()).collect();
+    for object in scene.objects {
+        let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
+        let Some(class) = labels.and_then(|it| it.get(QUEUED)) else {
+            continue;
+        };
+        let name = class.text().unwrap_or_default();
+        if let Some(help) = priority::unknown(name, &known) {
+            let message = format!(
+                "{} names the WorkloadPriorityClass `{name}`, which is not there",
+                object.title()
+            );
+            report
+                .draft(&RULE.code, class.span(), message)
+                .help(help)
+                .emit();
+        }
+    }
 }
+
+/// The label by which a job says how important it is to queues.
+///
+/// Source: kubernetes-sigs/kueue@v0.19.2 `pkg/controller/constants`, `WorkloadPriorityClassLabel` (from memory).
+const QUEUED: &str = "kueue.x-k8s.io/priority-class";

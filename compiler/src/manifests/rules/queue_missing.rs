@@ -1,9 +1,11 @@
 //! A pod takes GPUs past the queues.
 
+use gpuc_schema::config::Task;
+
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::place::is_queued;
-use crate::manifests::{Container, Rule, Scene};
-use crate::model::QUEUE_LABEL;
+use crate::manifests::{Container, Object, Rule, Scene};
+use crate::model::{Cluster, QUEUE_LABEL, WORKLOAD_LABEL};
 
 /// A pod takes GPUs past the queues.
 pub(super) static RULE: Rule = Rule {
@@ -16,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 
 Under `queueing: kueue`, whether an object with GPUs names a queue by the label
 `kueue.x-k8s.io/queue-name`, or stands in a namespace of a team, whose queue takes those that name
-none. DaemonSets and manifests without a namespace are left out.
+none. DaemonSets, manifests without a namespace and what gpuc makes of a `cudaTest` are left out.
 
 ### Why it matters
 
@@ -90,7 +92,8 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             continue;
         };
         let gpus = pod.containers.iter().find_map(Container::gpus);
-        let Some(gpus) = gpus.filter(|_| !is_queued(scene.cluster, pod)) else {
+        let past = !is_queued(scene.cluster, pod) && !is_test(scene.cluster, pod.object);
+        let Some(gpus) = gpus.filter(|_| past) else {
             continue;
         };
         let message = format!("{} takes GPUs past the queues", pod.title());
@@ -103,4 +106,14 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             ))
             .emit();
     }
+}
+
+/// Whether an object is a test of the file's: it is over before anything waits for its GPUs, and says whether there are
+/// any, which it would not while it waits itself.
+fn is_test(cluster: &Cluster, object: &Object) -> bool {
+    let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
+    let name = labels.and_then(|it| it.get(WORKLOAD_LABEL)?.text());
+    let mut workloads = cluster.written.workloads.iter();
+    workloads
+        .any(|it| name == Some(it.name.as_str()) && matches!(it.task(), Some(Task::CudaTest(_))))
 }

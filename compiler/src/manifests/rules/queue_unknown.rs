@@ -1,22 +1,22 @@
-//! A job names a queue that its team does not have.
+//! A job names a queue that its namespace does not have.
 
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::place::queue_named;
 use crate::manifests::{Object, Rule, Scene};
 use crate::model::QUEUE;
 
-/// A job names a queue that its team does not have.
+/// A job names a queue that its namespace does not have.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4024",
         name: "manifest-queue-unknown",
         severity: Severity::Warning,
-        summary: "a job names a queue that its team does not have",
+        summary: "a job names a queue that its namespace does not have",
         explain: "### What it checks
 
-Under `queueing: kueue`, whether the queue that an object of a team's namespace names by the label
-`kueue.x-k8s.io/queue-name` is the one that gpuc makes there, `default`, or a LocalQueue among the
-manifests.
+Under `queueing: kueue`, whether the queue that an object names by the label
+`kueue.x-k8s.io/queue-name` is the one that gpuc makes in its team's namespace, `default`, or a
+LocalQueue among the manifests. Namespaces of nobody have no queue.
 
 ### Why it matters
 
@@ -86,28 +86,43 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         return;
     }
     for object in scene.objects {
-        let team = object.namespace.as_deref();
-        let team = team.and_then(|namespace| scene.cluster.team_of(namespace));
-        let (Some((team, index)), Some(queue)) = (team, queue_named(object)) else {
+        let (Some(namespace), Some(queue)) = (&object.namespace, queue_named(object)) else {
             continue;
         };
+        let team = scene.cluster.team_of(namespace);
         let name = queue.text().unwrap_or_default();
         let is_it = |other: &Object| {
             let is_named = other.name.as_deref() == Some(name);
             other.kind == "LocalQueue" && is_named && other.namespace == object.namespace
         };
-        let is_open = name.contains("{{") || name.contains("${");
-        if name == QUEUE || is_open || scene.objects.iter().any(is_it) {
+        let is_open = [name, namespace]
+            .iter()
+            .any(|it| it.contains("{{") || it.contains("${"));
+        let is_ours = team.is_some() && name == QUEUE;
+        if is_ours || is_open || scene.objects.iter().any(is_it) {
             continue;
         }
         let title = object.title();
-        let message = format!("{title} names a queue that its team does not have: `{name}`");
-        let namespace = &team.namespaces[index];
-        let here = format!("the queue of `{}` is `{QUEUE}`", namespace.value);
-        report
-            .draft(&RULE.code, queue.span(), message)
-            .label(namespace.span, here)
-            .help(format!("write `{QUEUE}`, or leave the label out"))
-            .emit();
+        let (whose, here, help) = match team {
+            Some((team, index)) => {
+                let namespace = &team.namespaces[index];
+                let here = format!("the queue of `{}` is `{QUEUE}`", namespace.value);
+                let help = format!("write `{QUEUE}`, or leave the label out");
+                ("its team", (namespace.span, here), help)
+            }
+            None => {
+                let here = "the namespaces of teams have queues".to_owned();
+                let help =
+                    "put it into a team's namespace, or add its own to a team's `namespaces`";
+                (
+                    "its namespace",
+                    (scene.cluster.written.queueing.span, here),
+                    help.to_owned(),
+                )
+            }
+        };
+        let message = format!("{title} names a queue that {whose} does not have: `{name}`");
+        let draft = report.draft(&RULE.code, queue.span(), message);
+        draft.label(here.0, here.1).help(help).emit();
     }
 }

@@ -35,7 +35,8 @@ pub struct Workload {
     pub namespace: Option<Spanned<String>>,
     /// The pool it runs on. Default: every pool that has what it asks for, whose GPUs belong to one container at a time
     /// unless it names a MIG profile, and that is for nobody else (`dedicatedTo`). Several of them are all tolerated. A
-    /// pool whose pods claim GPUs (`allocation: dra`) is used only where it is named.
+    /// pool whose pods claim GPUs (`allocation: dra`) is used only where it is named, and so is a pool with GPUs by
+    /// workloads without, as long as another pool has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<Spanned<String>>,
     /// A `PriorityClass` of the cluster, by name: which pods go first when there is no room for all.

@@ -3,15 +3,23 @@
 use gpuc_schema::config::{Amounts, Quantity};
 use gpuc_schema::{Span, Spanned};
 
-use super::{Copies, RULE};
+use super::{Kind, RULE, job_over_quota};
 use crate::diag::Report;
-use crate::manifests::{Container, Pod, Scene};
+use crate::manifests::place::is_queued;
+use crate::manifests::services::Count;
+use crate::manifests::{Container, Pod, Scene, jobs};
 use crate::model::Team;
 use crate::node::Entry;
 use crate::placement::{Defaults, Demand, What, limits, thousandths_of};
 
 /// What all pods of an object ask for together.
-pub(super) fn of_pods(scene: &Scene<'_>, pod: &Pod<'_>, copies: Copies, report: &mut Report) {
+pub(super) fn of_pods(
+    scene: &Scene<'_>,
+    pod: &Pod<'_>,
+    copies: Count,
+    kind: Kind,
+    report: &mut Report,
+) {
     let namespace = pod.object.namespace.as_deref().unwrap_or_default();
     let Some((team, _)) = scene.cluster.team_of(namespace) else {
         return;
@@ -20,6 +28,7 @@ pub(super) fn of_pods(scene: &Scene<'_>, pod: &Pod<'_>, copies: Copies, report: 
     let Some(containers) = whole.filter(|_| !pod.is_open && !pod.is_of_nodes()) else {
         return;
     };
+    let is_job = jobs::spec(pod.object).is_some();
     let demand = Demand::of_pod(pod.spec, &Defaults::of(scene.cluster, namespace));
     let limits = limits(scene.cluster, team).into_iter();
     for limit in limits.filter(|it| it.namespace.is_none_or(|it| it == namespace)) {
@@ -32,27 +41,27 @@ pub(super) fn of_pods(scene: &Scene<'_>, pod: &Pod<'_>, copies: Copies, report: 
         let Some(each) = each else {
             continue;
         };
-        let all = each.saturating_mul(copies.count);
-        if all <= limit.has {
+        let all = each.saturating_mul(copies.pods);
+        // Beside a queue, a quota of a namespace lets a Job's pods come one after the other.
+        let is_alone = limit.namespace.is_some() || !is_queued(scene.cluster, pod);
+        let in_turn = is_alone && is_job && each <= limit.has;
+        if all <= limit.has || Kind::of(in_turn) != kind {
             continue;
         }
         let (what, words) = (&limit.what, limit.what.words(all));
         let what = match what {
             What::Pods => words,
-            _ if copies.count == 1 => words,
+            _ if copies.pods == 1 => words,
             what => format!(
                 "{} pods with {} each are {words}",
-                copies.count,
+                copies.pods,
                 what.words(each)
             ),
         };
-        let message = format!(
-            "{} asks for more than its team may have: {what}",
-            pod.title()
-        );
+        let message = format!("{} {}: {what}", pod.title(), kind.says());
         let written = place.filter(|it| !it.is_given).map(|it| it.span);
         let span = written.or(copies.span).unwrap_or(containers.span());
-        let mut draft = report.draft(&RULE.code, span, message);
+        let mut draft = report.draft(kind.code(), span, message);
         if let Some(given) = place.filter(|it| it.is_given) {
             let why = "a container of the team is given so much that says nothing";
             draft = draft.label(given.span, why);
@@ -60,7 +69,10 @@ pub(super) fn of_pods(scene: &Scene<'_>, pod: &Pod<'_>, copies: Copies, report: 
         let has = limit.what.words(limit.has);
         draft
             .label(limit.span, format!("the team may have {has} at most"))
-            .help("ask for less, or raise the team's quota")
+            .help(match kind {
+                Kind::Never => "ask for less, or raise the team's quota",
+                Kind::InTurn => job_over_quota::HELP,
+            })
             .emit();
     }
 }

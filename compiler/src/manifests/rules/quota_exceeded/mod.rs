@@ -4,10 +4,13 @@ mod amounts;
 mod volumes;
 
 use crate::diag::{Code, Report, Severity};
+use crate::manifests::place::is_queued;
 use crate::manifests::resources::{Amount, amount, is_gpu};
-use crate::manifests::{Container, Object, Pod, Rule, Scene, services};
-use crate::node::Node;
+use crate::manifests::services::Count;
+use crate::manifests::{Container, Pod, Rule, Scene, claims, jobs, services};
 use crate::source::Span;
+
+use super::job_over_quota;
 
 /// A manifest asks for more than its team may have.
 pub(super) static RULE: Rule = Rule {
@@ -18,13 +21,15 @@ pub(super) static RULE: Rule = Rule {
         summary: "a manifest asks for more than its team may have",
         explain: "### What it checks
 
-Whether the pods that an object of a team's namespace makes at once, by `replicas` or `parallelism`,
-ask for no more GPUs, CPU and memory than the team's quota has at most, and are no more than its `pods`;
+Whether the pods that an object of a team's namespace makes at once, by `replicas`, by `parallelism` or by
+the `minReplicas` of its HorizontalPodAutoscaler, ask for no more GPUs, by their resources or by claims,
+CPU and memory than the team's quota has at most, and are no more than its `pods`;
 each container for no more than the team's `limits.max` and `limits.gpusPerContainer`, and for no more
 than the limit that it is given by `limits.default` where it says none. A container that says nothing
 counts with `limits.defaultRequest`. A PersistentVolumeClaim may ask for no more than the quota's
 `storage`. Once a team has a quota of GPUs, or waits in
-a queue, it has none of what the quota does not name.
+a queue, it has none of what the quota does not name. A Job that waits in no queue runs with fewer pods
+at once, which is a finding of its own, `manifest-job-over-quota`.
 
 ### Why it matters
 
@@ -52,18 +57,19 @@ nodePools:
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
 --- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research}
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
 spec:
-  parallelism: 2
+  replicas: 2
+  selector: {matchLabels: {app: chat}}
   template:
+    metadata: {labels: {app: chat}}
     spec:
-      restartPolicy: Never
       tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
       containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
+        - name: chat
+          image: registry.example.com/chat:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
@@ -82,17 +88,19 @@ nodePools:
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
 --- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research}
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
 spec:
+  replicas: 1
+  selector: {matchLabels: {app: chat}}
   template:
+    metadata: {labels: {app: chat}}
     spec:
-      restartPolicy: Never
       tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
       containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
+        - name: chat
+          image: registry.example.com/chat:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
     },
@@ -104,30 +112,70 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
         of_containers(scene, pod, report);
         amounts::of_containers(scene, pod, report);
-        let copies = copies(pod);
-        amounts::of_pods(scene, pod, copies, report);
-        let copies = copies.count;
-        for (resource, asked, span) in asked(pod) {
-            let Some((limit, place)) = limit(scene, pod, resource) else {
+    }
+    look(scene, Kind::Never, report);
+}
+
+/// What becomes of pods that are more than a team may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// They are never there, or not all of them.
+    Never,
+    /// They come one after the other, as a Job's.
+    InTurn,
+}
+
+impl Kind {
+    fn of(in_turn: bool) -> Self {
+        if in_turn { Self::InTurn } else { Self::Never }
+    }
+
+    fn code(self) -> &'static Code {
+        match self {
+            Self::Never => &RULE.code,
+            Self::InTurn => &job_over_quota::RULE.code,
+        }
+    }
+
+    /// What is said of an object.
+    fn says(self) -> &'static str {
+        match self {
+            Self::Never => "asks for more than its team may have",
+            Self::InTurn => "does not have all of its pods at once",
+        }
+    }
+}
+
+/// Looks for what all pods of an object ask for.
+pub(super) fn look(scene: &Scene<'_>, kind: Kind, report: &mut Report) {
+    for pod in &scene.pods {
+        let copies = copies(scene, pod);
+        amounts::of_pods(scene, pod, copies, kind, report);
+        let is_job = jobs::spec(pod.object).is_some() && !is_queued(scene.cluster, pod);
+        for Asked {
+            resource,
+            each,
+            copies,
+            span,
+        } in asked(scene, pod, copies.pods)
+        {
+            let Some((limit, place)) = limit(scene, pod, &resource) else {
                 continue;
             };
-            let all = asked.saturating_mul(copies);
-            if all <= limit {
+            let all = each.saturating_mul(copies);
+            if all <= limit || Kind::of(is_job && each <= limit) != kind {
                 continue;
             }
             let what = if copies > 1 {
-                format!("{copies} pods with {asked} each are {all} of `{resource}`")
+                format!("{copies} pods with {each} each are {all} of `{resource}`")
             } else {
-                format!("{asked} of `{resource}`")
+                format!("{each} of `{resource}`")
             };
-            let message = format!(
-                "{} asks for more than its team may have: {what}",
-                pod.title()
-            );
-            let draft = report.draft(&RULE.code, span, message);
+            let message = format!("{} {}: {what}", pod.title(), kind.says());
+            let draft = report.draft(kind.code(), span, message);
             draft
                 .label(place, format!("the team may have {limit} at most"))
-                .help(help(limit))
+                .help(help(kind, limit))
                 .emit();
         }
     }
@@ -162,89 +210,85 @@ fn of_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Report) {
     }
 }
 
-fn help(limit: u64) -> &'static str {
-    match limit {
-        0 => "ask for what the team's quota has, or add this to the quota",
+fn help(kind: Kind, limit: u64) -> &'static str {
+    match (kind, limit) {
+        (Kind::InTurn, _) => job_over_quota::HELP,
+        (_, 0) => "ask for what the team's quota has, or add this to the quota",
         _ => "ask for less, or write a larger `limit` in the team's quota",
     }
 }
 
-/// The devices that one pod asks for, each resource once, and where it does first. Containers that run before the
+/// Devices that pods of an object ask for.
+struct Asked {
+    resource: String,
+    /// How many each of them.
+    each: u64,
+    /// How many pods have some of their own.
+    copies: u64,
+    span: Span,
+}
+
+/// The devices that pods ask for, each resource once, and where one does first. Containers that run before the
 /// others ask for the same ones.
-fn asked<'n>(pod: &Pod<'n>) -> Vec<(&'n str, u64, Span)> {
-    let mut all: Vec<(&str, u64, Span)> = Vec::new();
+fn asked(scene: &Scene<'_>, pod: &Pod<'_>, copies: u64) -> Vec<Asked> {
+    let mut all: Vec<Asked> = Vec::new();
+    let mut add = |resource: &str, each: u64, copies: u64, span: Span| {
+        let same = |it: &&mut Asked| it.resource == resource && it.copies == copies;
+        match all.iter_mut().find(same) {
+            Some(asked) => asked.each = asked.each.saturating_add(each),
+            None => all.push(Asked {
+                resource: resource.to_owned(),
+                each,
+                copies,
+                span,
+            }),
+        }
+    };
     let containers = pod.containers.iter().filter(|it| !it.is_init);
     for entry in containers.flat_map(Container::asks) {
-        let Amount::Whole(count @ 1..) = amount(&entry.value) else {
-            continue;
-        };
-        match all.iter_mut().find(|(name, ..)| *name == entry.key) {
-            Some((_, so_far, _)) => *so_far = so_far.saturating_add(count),
-            None => all.push((&entry.key, count, entry.value.span())),
+        if let Amount::Whole(count @ 1..) = amount(&entry.value) {
+            add(&entry.key, count, copies, entry.value.span());
+        }
+    }
+    for claim in claims::of_pod(pod) {
+        let known = claims::asked(scene.cluster, &scene.claims, pod, &claim);
+        // Pods that name one claim share what it has.
+        let is_shared = claim.kind() == claims::CLAIM;
+        for asked in known.into_iter().flatten() {
+            let copies = if is_shared { copies.min(1) } else { copies };
+            let span = claim.source.span();
+            add(&asked.class, asked.count, copies, span);
         }
     }
     all
 }
 
-/// How many pods an object makes at once, and where it says so.
-#[derive(Clone, Copy, Debug)]
-struct Copies {
-    count: u64,
-    span: Option<Span>,
-}
-
-impl Copies {
-    const ONE: Self = Self {
-        count: 1,
-        span: None,
-    };
-}
-
 /// How many pods a plain controller makes at once; one of others, whose pods a controller of their own makes.
-fn copies(pod: &Pod<'_>) -> Copies {
-    match pod.object.kind.as_str() {
-        "Job" => of_job(pod.object),
-        _ => services::count(pod).map_or(Copies::ONE, |count| Copies {
-            count: count.pods,
-            span: count.span,
-        }),
-    }
-}
-
-/// How many pods a Job has at once: no more than are left to complete, and none while it is suspended.
-///
-/// Source: kubernetes `pkg/controller/job/job_controller.go`, `manageJob` (from memory).
-fn of_job(object: &Object) -> Copies {
-    let spec = object.root.get("spec");
-    let suspended = spec.and_then(|spec| spec.get("suspend"));
-    if suspended.and_then(Node::text) == Some("true") {
-        return Copies {
-            count: 0,
-            span: None,
-        };
-    }
-    let at_once = number(object, "parallelism").unwrap_or(Copies::ONE);
-    let all = number(object, "completions");
-    all.filter(|all| all.count < at_once.count)
-        .unwrap_or(at_once)
-}
-
-fn number(object: &Object, key: &str) -> Option<Copies> {
-    let count = object.root.get("spec").and_then(|spec| spec.get(key))?;
-    Some(Copies {
-        count: count.text()?.parse().ok()?,
-        span: Some(count.span()),
+fn copies(scene: &Scene<'_>, pod: &Pod<'_>) -> Count {
+    let job = jobs::of_job(scene.cluster, pod);
+    let count = job.or_else(|| services::at_once(scene, pod));
+    count.unwrap_or(Count {
+        pods: 1,
+        span: None,
     })
 }
 
 /// The most of a resource that the team of a pod's namespace may have there, and where that is said first; nothing
 /// where no quota counts it.
-fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<(u64, Span)> {
+pub(super) fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<(u64, Span)> {
     let namespace = pod.object.namespace.as_deref()?;
     let (team, index) = scene.cluster.team_of(namespace)?;
     let grants = || team.grants().filter(|grant| grant.resource == resource);
     let own: Vec<_> = grants().filter(|it| it.namespace == Some(index)).collect();
     let has_queues = scene.cluster.has_queues();
+    let pools = scene.cluster.pools.iter();
+    let is_claimed = pools
+        .flat_map(|pool| &pool.classes)
+        .any(|it| it.name == resource);
+    // Claims wait in no queue, and nobody counts them there.
+    if is_claimed && has_queues {
+        return None;
+    }
     let mut quotas = team.written.namespace_quotas.iter();
     let is_own = quotas.any(|it| it.namespace == team.namespaces[index]);
     // Pools that offer the same are counted together. Beside a queue a namespace has no quota of GPUs.
@@ -269,5 +313,5 @@ fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<(u64, Span)
         let mut offers = pool.offers.get().into_iter().flatten();
         offers.any(|offer| offer.resource == resource)
     });
-    (counts_all && is_offered).then_some((0, team.name.span))
+    (counts_all && (is_offered || is_claimed)).then_some((0, team.name.span))
 }

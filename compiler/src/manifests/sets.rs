@@ -1,0 +1,115 @@
+//! What queues let start as one.
+//!
+//! Source: kubernetes-sigs/kueue `pkg/controller/jobs`, where each kind says what its pod sets are; pods of other
+//! kinds are each a workload of their own, by the integration `pod` (from memory).
+
+use gpuc_schema::config::{QueuedKind, Task};
+
+use crate::model::{Cluster, QUEUE};
+use crate::node::Node;
+use crate::placement::{Answer, Demand, Group, Load};
+
+use super::Scene;
+use super::place::{held, is_queued, queue_named};
+use super::pod::Pod;
+use super::read::Object;
+use super::{gangs, jobs, services};
+
+/// Kinds whose pods wait for each other in any queue.
+const WHOLE: &[&str] = &[
+    "CronJob",
+    "Job",
+    "JobSet",
+    "LeaderWorkerSet",
+    "MPIJob",
+    "RayCluster",
+    "RayJob",
+    "RayService",
+    "StatefulSet",
+    "TrainJob",
+];
+
+/// Whether queues take all pods of an object together.
+fn is_whole(cluster: &Cluster, object: &Object) -> bool {
+    let kind = match object.kind.as_str() {
+        // Volcano has queues of its own.
+        "Job" => return object.is_of("batch"),
+        "PyTorchJob" => QueuedKind::PytorchJob,
+        "TFJob" => QueuedKind::TfJob,
+        "JAXJob" => QueuedKind::JaxJob,
+        "XGBoostJob" => QueuedKind::XgboostJob,
+        "PaddleJob" => QueuedKind::PaddleJob,
+        kind => return WHOLE.contains(&kind),
+    };
+    let settings = cluster.written.kueue.as_ref();
+    let mut named = settings.into_iter().flat_map(|it| &it.job_kinds);
+    let mut workloads = cluster.written.workloads.iter();
+    let is_own = kind == QueuedKind::PytorchJob
+        && workloads.any(|it| matches!(it.task(), Some(Task::PytorchJob(_))));
+    is_own || named.any(|it| it.value == kind)
+}
+
+/// How many of so many pods start as one.
+pub(super) fn of(cluster: &Cluster, object: &Object, pods: u64) -> u64 {
+    if !is_whole(cluster, object) {
+        return pods.min(1);
+    }
+    if object.kind != "LeaderWorkerSet" {
+        return pods;
+    }
+    // Each of its groups starts by itself.
+    let groups = object.root.get("spec").and_then(|it| it.get("replicas"));
+    let groups = groups.and_then(Node::text).and_then(|it| it.parse().ok());
+    pods.checked_div(groups.unwrap_or(1)).unwrap_or(0)
+}
+
+/// What waits in the queues that gpuc makes, each with what starts together.
+pub(super) fn loads<'p, 's>(scene: &'p Scene<'s>) -> Vec<(&'p Pod<'s>, Load<'s>)> {
+    let cluster = scene.cluster;
+    let mut loads: Vec<(&'p Pod<'s>, Load<'s>)> = Vec::new();
+    for pod in scene.pods.iter().filter(|pod| waits(cluster, pod)) {
+        let count = jobs::of_job(cluster, pod)
+            .or_else(|| gangs::at_once(cluster, pod))
+            .or_else(|| services::count(pod));
+        let pods = count.map_or(1, |it| it.pods);
+        let Some((demand, verdicts)) = held(cluster, &scene.claims, pod).filter(|_| pods > 0)
+        else {
+            continue;
+        };
+        let plain = services::plain(scene, pod, pods, demand);
+        let verdicts = verdicts.iter();
+        let pools = verdicts.filter(|verdict| verdict.answer() != Answer::No);
+        let part = Load {
+            span: count.and_then(|it| it.span).unwrap_or(plain.span),
+            pools: pools.map(|verdict| verdict.pool).collect(),
+            ..plain
+        };
+        let is_next = |last: &&mut (&Pod<'s>, Load<'s>)| {
+            std::ptr::eq(last.0.object, pod.object) && is_whole(cluster, pod.object)
+        };
+        match loads.last_mut().filter(is_next) {
+            None => loads.push((pod, part)),
+            Some((_, whole)) => gangs::join(whole, part),
+        }
+    }
+    loads.retain(|(_, load)| !load.pools.is_empty());
+    loads
+}
+
+/// Whether a pod waits in a queue that gpuc makes.
+pub(super) fn waits(cluster: &Cluster, pod: &Pod<'_>) -> bool {
+    let queue = queue_named(pod.object).and_then(Node::text);
+    let namespace = pod.object.namespace.as_deref();
+    let is_a_teams = namespace.is_some_and(|it| cluster.team_of(it).is_some());
+    let is_ours = queue.is_none_or(|it| it == QUEUE);
+    is_a_teams && is_ours && is_queued(cluster, pod) && !pod.is_of_nodes()
+}
+
+/// So many pods, as a group.
+pub(super) fn group(cluster: &Cluster, object: &Object, pods: u64, demand: Demand) -> Group {
+    Group {
+        pods,
+        sets: vec![of(cluster, object, pods)],
+        demand,
+    }
+}
