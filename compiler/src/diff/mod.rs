@@ -155,6 +155,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         // What is on disk is for whoever reads it to say.
         unbuilt: Vec::new(),
         picture: picture(pair.after, &all),
+        tool: after.tool,
     })
 }
 

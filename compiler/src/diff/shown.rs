@@ -52,6 +52,9 @@ pub struct Diff {
     pub picture: Option<String>,
     /// What to do in which order, where one run of the scripts and one sync are not enough.
     pub rollout: Vec<Step>,
+    /// What brings the tree, for the words where there is no order: `Flux`; empty for a script.
+    #[serde(skip)]
+    pub tool: &'static str,
 }
 
 /// A file of the tree that is not what the input builds.
@@ -226,6 +229,18 @@ impl Unbuilt {
 }
 
 impl Diff {
+    /// What to do where there is no order to keep, in words.
+    pub(super) fn unordered(&self) -> String {
+        let brings = match self.tool {
+            "" => "`./install.sh`".to_owned(),
+            tool => format!("push, and let {tool} bring it"),
+        };
+        format!(
+            "no order to keep: `{}` and commit; from the cluster's folder in the tree `cloud/apply.sh`; then {brings}",
+            super::BUILD
+        )
+    }
+
     /// That the tree on disk is not what the input builds, in words, if that is so.
     pub fn unbuilt_words(&self) -> Option<String> {
         let is_quiet = |file: &&Unbuilt| file.only.is_some();

@@ -187,7 +187,7 @@ pub struct Resource {
     pub fields: Vec<Field>,
     /// How to remove it.
     pub delete: Vec<Command>,
-    /// How people remove it, where only a script knows a part of what `delete` says.
+    /// How people remove it, where that is not what `delete` says or only a script knows a part of that.
     pub by_hand: Vec<Command>,
     /// Why it is there.
     pub origin: Origin,

@@ -73,7 +73,7 @@ const ROWS: &[Row] = &[
     (HOUSED, "id: vpc-0123456789abcdef0", "id: vpc-0123456789abcdef9", Replaced, "VPC"),
     // What EKS and eksctl change.
     (EKS, "kubernetes: {version: \"1.34\"}", "kubernetes: {version: \"1.35\"}", NodesRecreated, "Kubernetes version"),
-    (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 0, max: 10}", CapacityLost, "pool spot"),
+    (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 0, max: 10}", WorkloadRestarted, "pool spot"),
     (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 1, max: 30}", CapacityGained, "pool spot"),
     (EKS, "labels: {purpose: inference}", "labels: {purpose: training}", Nothing, "labels"),
     (EKS, "autoRepair: true", "autoRepair: false", Nothing, "EKS add-on"),

@@ -13,9 +13,7 @@ pub(super) fn sized(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         .is_some_and(|part: &Part| part.maker.is_none() && !part.fields.is_empty());
     let size = |value: &Option<serde_json::Value>, key: &str| value.as_ref()?.get(key)?.as_u64();
     let most = [&delta.from, &delta.to].map(|value| size(value, "max"));
-    // Within a range an autoscaler goes on emptying nodes before it takes them.
-    let is_fixed = size(&delta.to, "min") == most[1];
-    if is_by_script && !setting.before.own_hosts && is_fixed && most[1] < most[0] {
+    if is_by_script && !setting.before.own_hosts && most[1] < most[0] {
         return Verdict::because(
             Impact::WorkloadRestarted,
             "the cloud picks which nodes leave, and pods on them end or are evicted",

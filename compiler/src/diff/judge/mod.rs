@@ -3,6 +3,7 @@
 mod capacity;
 mod charts;
 mod elsewhere;
+mod hosts;
 mod kinds;
 mod place;
 mod pools;
@@ -16,6 +17,7 @@ use super::parts::{Key, Part, Parts};
 use crate::lock::LOCK_FILE;
 use capacity::capacity;
 pub(super) use elsewhere::is_made;
+pub(super) use hosts::Moved;
 pub use kinds::is_known;
 use resource::field;
 pub(super) use stored::SMALLER_CLAIM;

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::deltas::{Delta, Fate};
 use super::super::impact::Impact;
 use super::super::parts::{self, Key};
-use super::{Setting, Verdict, capacity, field};
+use super::{Setting, Verdict, capacity, field, hosts};
 use crate::plan::{ADVERTISED_BY_DRA, PoolSummary};
 
 pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict {
@@ -15,13 +15,12 @@ pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict
     };
     let (before, after) = (pool(setting.before), pool(setting.after));
     match delta.fate() {
-        Fate::Came => Verdict::because(
-            Impact::CapacityGained,
-            format!(
-                "a new pool of {}",
-                after.as_ref().map(holds).unwrap_or_default()
-            ),
-        ),
+        Fate::Came => {
+            let held = after.as_ref().map(holds).unwrap_or_default();
+            hosts::came(setting, name, &held).unwrap_or_else(|| {
+                Verdict::because(Impact::CapacityGained, format!("a new pool of {held}"))
+            })
+        }
         Fate::Went => gone(setting, name, before.as_ref()),
         Fate::Stayed => host(setting, delta)
             .or_else(|| handed_over(setting, delta))
@@ -43,6 +42,11 @@ fn gone(setting: &Setting<'_>, name: &str, pool: Option<&PoolSummary>) -> Verdic
             format!("{held} that gpuc never made: they stay as they are"),
         );
     }
+    let held = match hosts::left(setting, name) {
+        Err(moved) => return moved,
+        Ok(words) if words.is_empty() => held,
+        Ok(words) => format!("{held}: {words}"),
+    };
     let (stay, source) = match maker {
         Some(maker) if setting.prunes => (
             format!(
@@ -133,7 +137,17 @@ fn host(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
         let rest = path.strip_prefix(name.as_str());
         rest.is_some_and(|rest| rest.starts_with(' '))
     };
-    if let Some(name) = old.members.difference(&new.members).find(is_of) {
+    let (mut left, mut came) = (
+        old.members.difference(&new.members),
+        new.members.difference(&old.members),
+    );
+    if let (Key::Pool(pool), Some(name)) =
+        (&delta.key, left.clone().chain(came.clone()).find(is_of))
+        && let Some(moved) = hosts::moves(setting, pool, name)
+    {
+        return Some(moved);
+    }
+    if let Some(name) = left.find(is_of) {
         return Some(Verdict::because(
             Impact::WorkloadRestarted,
             format!(
@@ -141,7 +155,7 @@ fn host(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
             ),
         ));
     }
-    let name = new.members.difference(&old.members).find(is_of)?;
+    let name = came.find(is_of)?;
     Some(Verdict::because(
         Impact::CapacityGained,
         format!("{name} comes"),

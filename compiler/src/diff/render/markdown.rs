@@ -227,7 +227,7 @@ pub(super) fn plan(diffs: &Diffs) -> String {
     let mut left_out = 0;
     for diff in diffs.clusters.iter().filter(|diff| !diff.is_empty()) {
         let steps = if diff.rollout.is_empty() {
-            "No order to keep: apply the scripts, then let it sync.\n".to_owned()
+            format!("There is {}.\n", diff.unordered())
         } else {
             steps(diff)
         };

@@ -214,10 +214,7 @@ pub(super) fn plan(diffs: &Diffs) -> String {
             continue;
         }
         if diff.rollout.is_empty() {
-            put(
-                &mut text,
-                format_args!("{name}: no order to keep: apply the scripts, then let it sync\n"),
-            );
+            put(&mut text, format_args!("{name}: {}\n", diff.unordered()));
             continue;
         }
         put(

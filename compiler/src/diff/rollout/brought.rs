@@ -198,8 +198,13 @@ impl Rollout<'_> {
     fn pruned_pools(&self) -> Vec<String> {
         let deleted = self.gone_from_files();
         let gone = pools(&deleted, true).into_iter();
+        let is_served = |name: &String| {
+            let mut pools = self.setting.before.summary.pools.iter();
+            let has_gpus = pools.any(|pool| pool.name == *name && !pool.gpus.is_empty());
+            has_gpus || self.both_makers(name)[0].is_some()
+        };
         if self.setting.prunes {
-            gone.collect()
+            gone.filter(is_served).collect()
         } else {
             Vec::new()
         }
@@ -207,7 +212,9 @@ impl Rollout<'_> {
 
     /// Whether a pool that leaves is to stay in the input until what is new serves.
     pub(super) fn leaves_later(&self, name: &str) -> bool {
-        self.has_new_pools() && self.pruned_pools().iter().any(|it| it == name)
+        self.has_new_pools()
+            && !self.cannot_stay(name)
+            && self.pruned_pools().iter().any(|it| it == name)
     }
 
     /// Pools that leave where others come: what is new comes first.
@@ -232,16 +239,24 @@ impl Rollout<'_> {
     /// Pools that leave and that nothing takes the place of: they are emptied while they are still served.
     pub(super) fn before_push(&self) -> Vec<Step> {
         let deleted = self.gone_from_files();
-        let gone = self
-            .pruned_pools()
-            .into_iter()
-            .filter(|name| self.is_emptied_first(name));
-        let steps = gone.map(|name| Step {
-            what: format!(
-                "When nothing needs the old nodes of pool {name} any more, drain them, before the change is pushed: \
-                 {} takes away what serves them then",
-                self.setting.after.tool
+        let gone = self.pruned_pools().into_iter().filter(|name| {
+            let is_scripted = self.both_makers(name)[0].is_none();
+            self.is_emptied_first(name) && !(is_scripted && self.leaves_first(name))
+        });
+        let tool = self.setting.after.tool;
+        let what = |name: &str| match self.both_makers(name)[0] {
+            Some(maker) => format!(
+                "When nothing needs pool {name} any more, drain its nodes, before the change is pushed: {tool} takes \
+                 away then what {} makes them by, and it deletes them. Until the push it makes others for what waits",
+                maker.name
             ),
+            None => format!(
+                "When nothing needs the old nodes of pool {name} any more, drain them, before the change is pushed: \
+                 {tool} takes away what serves them then"
+            ),
+        };
+        let steps = gone.map(|name| Step {
+            what: what(&name),
             commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
             changes: ids(&about_pool(&deleted, &name)),
         });
@@ -250,10 +265,8 @@ impl Rollout<'_> {
 
     /// Whether a pool is drained before the change is pushed.
     pub(super) fn is_emptied_first(&self, name: &str) -> bool {
-        let part = self.setting.before.all.get(&Key::Pool(name.to_owned()));
-        let is_ours = part.is_some_and(|part| part.maker.is_none());
         let is_pruned = self.pruned_pools().iter().any(|it| it == name);
-        is_ours && is_pruned && !self.leaves_later(name)
+        is_pruned && !self.leaves_later(name)
     }
 
     /// The scripts of hosts that are new or that say something else now.

@@ -105,14 +105,26 @@ impl Rollout<'_> {
                 " --allow-disruption",
             )
         } else if self.keeps_running_pods_out() {
-            ("Let the nodes have their taints", "")
-        } else if new.is_empty() && raised.is_empty() {
+            (
+                "Let the nodes have their taints, when jobs may be interrupted: NoExecute ends pods that do not tolerate it",
+                "",
+            )
+        } else if !self.setting.moved().is_empty() {
+            (
+                "Let the hosts have the labels and taints of their pools, and see that their nodes are ready",
+                "",
+            )
+        } else if new.is_empty() && !raised.is_empty() {
+            ("Let the cloud raise the control plane", "")
+        } else if new.is_empty() {
             (
                 "Let the scripts bring what they make to what it shall be",
                 "",
             )
         } else if self.setting.before.own_hosts {
             ("Bring new hosts in, and see that their nodes are ready", "")
+        } else if self.begin_empty(&new) {
+            ("Make what is new in the cloud: it begins without nodes", "")
         } else {
             (
                 "Make what is new in the cloud, and see that its nodes are ready",
@@ -128,5 +140,16 @@ impl Rollout<'_> {
             changes: unique(ids(&[raised.clone(), scripted].concat())),
         };
         Some((step, !rolled.is_empty() || !raised.is_empty()))
+    }
+
+    /// Whether there are new pools, and each may have no node.
+    fn begin_empty(&self, new: &[&Change]) -> bool {
+        let pools = new.iter().filter(|change| change.kind == "pool");
+        let mut names = pools.flat_map(|change| &change.names).peekable();
+        names.peek().is_some()
+            && names.all(|name| {
+                let nodes = self.both(name)[1].and_then(|pool| pool.nodes.get());
+                nodes.is_some_and(|nodes| nodes.min == 0)
+            })
     }
 }

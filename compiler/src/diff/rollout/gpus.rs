@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::impact::Impact;
 use super::super::parts::{Key, PLUGIN, Part, SHARING};
 use super::super::shown::{Change, ClusterFate, FieldChange, Step};
+use super::left::about_pool;
 use super::{Rollout, unique};
 use crate::model::POOL_LABEL;
 use crate::plan::ADVERTISED_BY_DRA;
@@ -144,25 +145,64 @@ impl Rollout<'_> {
         pools.any(|pool| pool.name == name && pool.sharing.starts_with("MPS"))
     }
 
-    /// Pools whose GPUs must be free for a moment: how they are freed, and how pods come back.
-    pub(super) fn drained(&self) -> (Vec<Step>, Vec<Step>) {
+    /// Pools that are emptied for a moment: why, and because of which changes.
+    fn freed(&self) -> BTreeMap<String, (Why, Vec<usize>)> {
         let mut freed: BTreeMap<String, (Why, Vec<usize>)> = BTreeMap::new();
+        let mut add = |name: String, why: Why, id: usize| {
+            let known = freed.entry(name).or_insert((why, Vec::new()));
+            known.0 = known.0.max(why);
+            known.1.push(id);
+        };
         for change in self.changes {
             for (name, why) in self.frees(change) {
-                let known = freed.entry(name).or_insert((why, Vec::new()));
-                known.0 = known.0.max(why);
-                known.1.push(change.id);
+                add(name, why, change.id);
+            }
+            for name in self.driven(change) {
+                add(name, Why::Exchanged, change.id);
             }
         }
-        let when = if self.is_by_commit() {
-            format!(
-                ", before the change is pushed, because {} brings it then",
-                self.setting.after.tool
-            )
-        } else {
-            String::new()
-        };
-        let both = freed.into_iter().map(|(name, (why, changes))| {
+        let all: Vec<&Change> = self.changes.iter().collect();
+        for name in self.tainted_anew() {
+            for change in about_pool(&all, &name) {
+                add(name.clone(), Why::Exchanged, change.id);
+            }
+        }
+        freed
+    }
+
+    /// Pools that are emptied for a moment.
+    pub(super) fn emptied_pools(&self) -> BTreeSet<String> {
+        self.freed().into_keys().collect()
+    }
+
+    /// The pools whose driver a change restarts that is none of a pool itself.
+    fn driven(&self, change: &Change) -> BTreeSet<String> {
+        let mut all = BTreeSet::new();
+        let is_driver = change.impact == Impact::DriverRestarted && change.kind != "NicNodePolicy";
+        if !is_driver || change.kind == "pool" || change.fate == ClusterFate::Added {
+            return all;
+        }
+        let sides = [self.setting.before, self.setting.after];
+        for (key, part) in sides.iter().flat_map(|parts| &parts.all) {
+            if key.kind() != change.kind || !change.names.contains(&key.name()) {
+                continue;
+            }
+            let every = self.setting.after.summary.pools.iter();
+            let every = every.filter(|pool| part.pools.is_empty() && !pool.gpus.is_empty());
+            all.extend(part.pools.iter().cloned());
+            all.extend(every.map(|pool| pool.name.clone()));
+        }
+        all.retain(|name| {
+            let key = Key::Pool(name.clone());
+            sides.iter().all(|parts| parts.all.contains_key(&key))
+        });
+        all
+    }
+
+    /// Pools whose GPUs must be free for a moment: how they are freed, and how pods come back.
+    pub(super) fn drained(&self) -> (Vec<Step>, Vec<Step>) {
+        let when = self.when();
+        let both = self.freed().into_iter().map(|(name, (why, changes))| {
             let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
             let changes = unique(changes);
             let how = if why == Why::Exchanged {

@@ -4,6 +4,7 @@ use super::super::impact::Impact;
 use super::super::judge::CLUSTER;
 use super::super::parts::{Key, Part};
 use super::super::shown::{Change, ClusterFate, Step};
+use super::room::Way;
 use super::{Rollout, ids, pools, text};
 use crate::model::POOL_LABEL;
 use crate::plan::Maker;
@@ -42,6 +43,9 @@ impl Rollout<'_> {
         let (gone, replaced) = (pools(&leaving, true), pools(&leaving, false));
         let mut steps = Vec::new();
         for name in gone.iter().chain(&replaced) {
+            if self.leaves_first(name) {
+                continue;
+            }
             let of_pool = about_pool(&leaving, name);
             match (self.handed(name), self.pool(name)) {
                 (Some(handed), _) => steps.extend(self.handed_over(name, &handed, &of_pool)),
@@ -54,7 +58,7 @@ impl Rollout<'_> {
                         _,
                     ],
                 ) => {
-                    steps.push(self.unmade(name, maker, &of_pool));
+                    steps.extend(self.unmade(name, maker, &of_pool));
                 }
                 _ => steps.extend(self.old_nodes(name, gone.contains(name), &of_pool)),
             }
@@ -80,12 +84,19 @@ impl Rollout<'_> {
                 changes: ids(changes),
             });
         }
-        let out = if is_gone && !self.leaves_later(name) {
+        let is_out = if is_gone {
+            !self.leaves_later(name)
+        } else {
+            self.way(name) == Way::Renamed
+        };
+        let out = if is_out {
             ""
         } else {
             "; then take it out of gpu-cluster.yaml, build and commit"
         };
-        let commands = self.removal(|resource| resource.script == format!("pool-{name}"));
+        let commands = self.removal(|resource| {
+            resource.script == format!("pool-{name}") && !self.is_moved(&resource.name)
+        });
         if !commands.is_empty() {
             let what = if self.setting.before.own_hosts {
                 format!(
@@ -106,16 +117,20 @@ impl Rollout<'_> {
     }
 
     /// A pool whose nodes something in the cluster made, which is told by an object that it shall not.
-    fn unmade(&self, name: &str, maker: &Maker, changes: &[&Change]) -> Step {
+    fn unmade(&self, name: &str, maker: &Maker, changes: &[&Change]) -> Vec<Step> {
         if self.setting.prunes {
-            let out = if self.leaves_later(name) {
-                format!(
-                    "When nothing needs pool {name} any more, take it out of gpu-cluster.yaml, build, commit and push. "
-                )
+            let later = self.leaves_later(name);
+            let out = if later {
+                "Take it out of gpu-cluster.yaml, build, commit and push. "
             } else {
-                String::new()
+                ""
             };
-            return Step {
+            let drained = later.then(|| Step {
+                what: format!("When nothing needs pool {name} any more, drain its nodes"),
+                commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
+                changes: ids(changes),
+            });
+            let gone = Step {
                 what: format!(
                     "{out}Look that the nodes of pool {name} are gone: {} drains and deletes them when {} has removed its \
                      objects",
@@ -124,8 +139,9 @@ impl Rollout<'_> {
                 commands: vec![self.nodes_of(name)],
                 changes: ids(changes),
             };
+            return drained.into_iter().chain([gone]).collect();
         }
-        Step {
+        vec![Step {
             what: format!(
                 "When nothing needs pool {name} any more, delete the objects by which {} makes its nodes: it drains and \
                  deletes those that there are",
@@ -133,10 +149,10 @@ impl Rollout<'_> {
             ),
             commands: self.unmaking(name, maker),
             changes: ids(changes),
-        }
+        }]
     }
 
-    fn unmaking(&self, name: &str, maker: &Maker) -> Vec<String> {
+    pub(super) fn unmaking(&self, name: &str, maker: &Maker) -> Vec<String> {
         let mut commands: Vec<String> = maker
             .kinds
             .iter()
@@ -146,7 +162,7 @@ impl Rollout<'_> {
         commands
     }
 
-    fn nodes_of(&self, name: &str) -> String {
+    pub(super) fn nodes_of(&self, name: &str) -> String {
         let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
         format!("{} get nodes -l {nodes}", self.kubectl())
     }
@@ -173,8 +189,13 @@ impl Rollout<'_> {
                     },
                     Step {
                         what: format!(
-                            "Drain the nodes of pool {name} that the scripts made; {} makes others for what waits then",
-                            maker.name
+                            "Drain the nodes of pool {name} that the scripts made; {} makes others for what waits {}",
+                            maker.name,
+                            if self.is_reserved(name) {
+                                "when their machines are back in the reservation, which is after the next step"
+                            } else {
+                                "then"
+                            }
                         ),
                         commands: self.drain(&old),
                         changes: ids(changes),
@@ -203,7 +224,8 @@ impl Rollout<'_> {
                     (
                         format!(
                             "When the nodes that the scripts made for pool {name} serve, delete the objects by which {} \
-                             made others: it drains and deletes these, so it must still run",
+                             made others: it drains and deletes these, so it must still run. Until then both make nodes \
+                             for what waits, and a pool that may have none begins with none",
                             maker.name
                         ),
                         self.unmaking(name, maker),
@@ -230,7 +252,8 @@ impl Rollout<'_> {
             }
             let changes: Vec<&Change> = self.changes.iter().collect();
             let about = about_pool(&changes, pool);
-            for host in old.members.difference(&new.members) {
+            let gone = old.members.difference(&new.members);
+            for host in gone.filter(|host| !self.is_moved(host)) {
                 let node = shell::quote(host);
                 let drain = format!(
                     "{} drain {node} --ignore-daemonsets --delete-emptydir-data",
@@ -254,7 +277,7 @@ impl Rollout<'_> {
     }
 
     /// The commands that remove resources as they were, as far as people can type them.
-    fn removal(&self, is_it: impl Fn(&Resource) -> bool) -> Vec<String> {
+    pub(super) fn removal(&self, is_it: impl Fn(&Resource) -> bool) -> Vec<String> {
         let plan = self.before.and_then(|before| before.plan.as_ref());
         let resources = plan.iter().flat_map(|plan| &plan.provisioning.resources);
         let these = resources.filter(|resource| is_it(resource));
@@ -271,7 +294,10 @@ impl Rollout<'_> {
     /// Objects and releases that nothing removes: objects first, while what acts on them still runs.
     fn objects_left(&self) -> Option<Step> {
         let went = |change: &&Change| {
-            change.fate == ClusterFate::Removed && change.kind != "pool" && change.kind != "file"
+            change.fate == ClusterFate::Removed
+                && change.kind != "pool"
+                && change.kind != "file"
+                && !self.leaves_with_nodes(change)
         };
         let left: Vec<&Change> = self.changes.iter().filter(went).collect();
         let (mut objects, mut releases) = (Vec::new(), Vec::new());

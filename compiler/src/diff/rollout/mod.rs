@@ -6,12 +6,18 @@ mod claims;
 mod cloud;
 mod data;
 mod elsewhere;
+mod fewer;
 mod fresh;
 mod gitops;
 mod gpus;
+mod hosts;
 mod left;
+mod makers;
 mod plugins;
 mod queues;
+mod room;
+mod servers;
+mod taints;
 mod uninstall;
 mod versions;
 
@@ -87,43 +93,55 @@ impl Rollout<'_> {
     fn ordered(&self) -> Vec<Step> {
         let mut ahead: Vec<Step> = self.conditions().into_iter().collect();
         ahead.extend(self.smaller_claims());
+        ahead.extend(self.room(true));
         ahead.extend(self.versions());
         ahead.extend(self.old_tool_leaves());
         ahead.extend(self.beside());
+        ahead.extend(self.both_taints());
         ahead.extend(self.stays_at_first());
         ahead.extend(self.begins_empty());
-        let (freed, back) = self.drained();
-        let anew = self.anew();
+        ahead.extend(self.finds_no_machine());
+        let (freed, back) = self.emptied();
+        let mut anew = self.anew();
         let mut ends: Vec<Step> = self.queues_end().into_iter().collect();
         ends.extend(self.saved());
-        let before_push = self.before_push();
+        let (before_push, room) = (self.before_push(), self.room(false));
         let hosts = self.hosts_prepared();
         let cloud = self.in_the_cloud();
         let begins = self.new_tool_begins();
         let left = self.left();
-        let late = self.keeps_running_pods_out() || self.cloud_takes_over();
+        let late = self.keeps_running_pods_out()
+            || self.cloud_takes_over()
+            || !self.made_after_push().is_empty();
         let swapped = self.old_plugin_leaves();
         let mut served: Vec<Step> = self.driver_awaited().into_iter().collect();
         served.extend(self.claims_end());
         served.extend(self.network_driver_leaves());
         served.extend(self.registers_again());
         let followers = self.followers();
+        let [off, on] = [self.taken_off_by_hand(), self.put_on_by_hand()];
+        let drift = self.drift();
         let steps = [
             &ahead,
             &ends,
             &freed,
             &before_push,
+            &room,
             &hosts,
             &left,
             &swapped,
             &served,
+            &off,
+            &on,
         ];
         let takes_order = steps.iter().any(|steps| !steps.is_empty())
             || self.before.is_none()
             || late
+            || self.loses_taints()
             || self.renamed().is_some()
             || begins.is_some()
             || !anew.is_empty()
+            || drift.is_some()
             || followers.is_some()
             || cloud.as_ref().is_some_and(|(_, is_needed)| *is_needed);
         if !takes_order {
@@ -133,18 +151,30 @@ impl Rollout<'_> {
         let by_commit = self.is_by_commit();
         let mut all = ahead;
         all.extend(before_push);
+        // What runs on nodes that go leaves before them, and a tool that still has it makes it again.
+        let ended = self.ended();
+        let again = ended.as_ref().filter(|_| !by_commit);
+        let deleted = anew.deleted.into_iter();
+        anew.deleted = deleted
+            .filter_map(|step| fewer::without(step, again))
+            .collect();
+        let leaving: Vec<Step> = self.workloads_leave().into_iter().chain(ended).collect();
         // Where a commit is the delivery, all that must end does so before it.
-        let mut ends = [ends, freed, anew.before].concat();
+        let mut ends = [ends, leaving, freed, anew.before].concat();
         if by_commit {
             all.append(&mut ends);
         }
         all.push(self.built());
         all.append(&mut ends);
+        all.extend(room);
         all.extend(hosts);
         let (early, late) = if late { (None, cloud) } else { (cloud, None) };
         all.extend(early);
         all.extend(self.queues_left_early());
         all.extend(swapped);
+        all.extend(self.emptied_for_push().into_iter().chain(off));
+        let (before, after) = drift.unzip();
+        all.extend(before);
         match begins {
             Some(begins) => {
                 all.extend(anew.deleted);
@@ -162,13 +192,15 @@ impl Rollout<'_> {
             }
         }
         all.extend(anew.after);
+        all.extend(self.gone_by_push());
         all.extend(late);
         all.extend(served);
         all.push(Self::verified());
-        all.extend(back);
+        all.extend(back.into_iter().chain(on).chain(after));
         all.extend(followers);
+        all.extend(self.old_taints());
         all.extend(left);
-        all
+        self.with_servers(all)
     }
 
     /// kubectl, with the context of the cluster where the file names one.
@@ -202,13 +234,11 @@ impl Rollout<'_> {
     fn beside(&self) -> Vec<Step> {
         let replaced = self.of(&[Impact::Replaced]);
         let stuck = pools(&replaced, false).into_iter();
-        let stuck = stuck.filter(|name| self.handed(name).is_none());
+        let stuck =
+            stuck.filter(|name| self.handed(name).is_none() && self.way(name) != room::Way::First);
         let about = left::about_pool;
         let steps = stuck.map(|name| Step {
-            what: format!(
-                "Pool {name} cannot be changed as it is. In gpu-cluster.yaml leave it as it was and add a pool beside \
-                 it, under another name, as it shall be"
-            ),
+            what: self.rewritten(&name),
             commands: Vec::new(),
             changes: ids(&about(&replaced, &name)),
         });
@@ -224,6 +254,25 @@ impl Rollout<'_> {
             changes: ids(&others),
         });
         steps.chain(cannot).collect()
+    }
+
+    /// All that is emptied, and how pods come back.
+    fn emptied(&self) -> (Vec<Step>, Vec<Step>) {
+        let all = [self.drained(), self.fewer(), self.moved_hosts()];
+        let (freed, back): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        (freed.concat(), back.concat())
+    }
+
+    /// That it is to be done before a push, where a push is what brings the change.
+    fn when(&self) -> String {
+        if self.is_by_commit() {
+            format!(
+                ", before the change is pushed, because {} brings it then",
+                self.setting.after.tool
+            )
+        } else {
+            String::new()
+        }
     }
 
     /// The commands that empty nodes, by a selector.
@@ -248,6 +297,11 @@ impl Rollout<'_> {
             None => format!("{kubectl} delete {kind} {}", shell::quote(name)),
         }
     }
+}
+
+/// Whether something is an object that the API server does not let anybody change so.
+fn is_fixed(change: &Change) -> bool {
+    change.fields.iter().any(|field| field.is_fixed)
 }
 
 /// Each number once, in order.

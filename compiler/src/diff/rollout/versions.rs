@@ -9,7 +9,7 @@ use crate::plan;
 
 impl Rollout<'_> {
     /// The versions of control planes that change, with where they go.
-    fn climbs(&self) -> impl Iterator<Item = (&Change, &FieldChange, Move)> {
+    pub(super) fn climbs(&self) -> impl Iterator<Item = (&Change, &FieldChange, Move)> {
         let parts = self.setting.after;
         let climbs = |change: &Change, field: &FieldChange| {
             change.names.iter().any(|name| {

@@ -27,7 +27,7 @@ pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
             absent: "\\((Resource(Group)?)?NotFound\\)",
         },
         create: vec![settings.create()],
-        by_hand: Vec::new(),
+        by_hand: vec![settings.deletion()],
         comes_with: settings.comes_with(),
         fields: settings.fields(),
         delete: settings.delete(),
@@ -107,12 +107,16 @@ impl<'c> Settings<'c> {
         self.command("add").with(["--output", "none"]).with(words)
     }
 
-    /// AKS refuses to delete the last system pool; it goes with its cluster.
+    /// AKS refuses to delete the last system pool; it goes with its cluster. People delete it when there is another.
     fn delete(&self) -> Vec<Command> {
         match self.mode() {
             "System" => Vec::new(),
-            _ => vec![self.command("delete").with(["--output", "none"])],
+            _ => vec![self.deletion()],
         }
+    }
+
+    fn deletion(&self) -> Command {
+        self.command("delete").with(["--output", "none"])
     }
 }
 

@@ -1,0 +1,87 @@
+//! Servers of JupyterHub on nodes that are drained: pods that nothing makes again.
+
+use super::super::leaves::below;
+use super::super::parts::Key;
+use super::super::shown::Step;
+use super::Rollout;
+use crate::chart::JUPYTERHUB;
+use crate::shell;
+
+/// What `kubectl` calls the pods of servers.
+///
+/// Source: jupyterhub/kubespawner `kubespawner/spawner.py` (`component_label`), as of 91f9768, read 2026-11-22.
+const SERVERS: &str = "component=singleuser-server";
+
+impl Rollout<'_> {
+    /// The steps, with what is to be done about servers before each that drains nodes which have some.
+    pub(super) fn with_servers(&self, steps: Vec<Step>) -> Vec<Step> {
+        let (pools, namespace) = self.of_servers();
+        let mut all = Vec::new();
+        for step in steps {
+            let drains: Vec<&String> = step
+                .commands
+                .iter()
+                .filter(|command| command.contains(" drain "))
+                .collect();
+            let has_some = |(pool, nodes): &&(String, Vec<String>)| {
+                drains.iter().any(|command| {
+                    let mut words = command.split([' ', '\'', ',', '=']);
+                    words.any(|word| word == pool || nodes.iter().any(|node| node == word))
+                })
+            };
+            for (pool, _) in pools.iter().filter(has_some) {
+                all.push(Step {
+                    what: format!(
+                        "JupyterHub starts servers on pool {pool}, and nothing makes their pods again: `kubectl drain` \
+                         refuses to end them without --force, and what is not saved on a volume is lost with them. Have \
+                         people save and stop them before you go on, and start no other there until pods come back"
+                    ),
+                    commands: vec![format!(
+                        "{} get pods --namespace {} -l {SERVERS} --output wide",
+                        self.kubectl(),
+                        shell::quote(&namespace)
+                    )],
+                    changes: step.changes.clone(),
+                });
+            }
+            all.push(step);
+        }
+        all
+    }
+
+    /// The pools on which JupyterHub starts servers, with their hosts, and its namespace.
+    fn of_servers(&self) -> (Vec<(String, Vec<String>)>, String) {
+        let mut parts = self.setting.before.all.iter();
+        let hub = parts.find_map(|(_, part)| {
+            let chart = part.chart.filter(|chart| chart.name == JUPYTERHUB.name);
+            chart.map(|_| part)
+        });
+        let Some(hub) = hub else {
+            return (Vec::new(), String::new());
+        };
+        let starts_on = |key: &str, value: &str| {
+            let ending = below("node_selector", key);
+            hub.leaves
+                .iter()
+                .any(|(path, leaf)| path.ends_with(&ending) && leaf.value == *value)
+        };
+        let cluster = self.before.and_then(|before| before.cluster.as_ref());
+        let pools = cluster.iter().flat_map(|cluster| &cluster.pools);
+        let pools = pools.filter(|pool| {
+            let labels = &pool.selector;
+            labels
+                .iter()
+                .all(|label| starts_on(&label.key, &label.value))
+        });
+        let pools = pools.map(|pool| {
+            let name = pool.name.value.clone();
+            let part = self.setting.before.all.get(&Key::Pool(name.clone()));
+            let is_host = self.setting.before.own_hosts;
+            let hosts = part.filter(|_| is_host).map(|part| part.members.clone());
+            (name, hosts.unwrap_or_default().into_iter().collect())
+        });
+        let namespace = hub.leaves.get("namespace");
+        let namespace = namespace.and_then(|leaf| leaf.value.as_str());
+        (pools.collect(), namespace.unwrap_or_default().to_owned())
+    }
+}

@@ -1,0 +1,218 @@
+//! Pools that cannot be beside what takes their place: they leave first, or leave the input first.
+
+use super::of_texts;
+use super::plan::{FLUX, edited, example, in_order, steps};
+
+const NOT_BESIDE: &str = "add a pool beside it";
+
+fn edited_text(text: &str, from: &str, to: &str) -> gpuc::diff::Diff {
+    assert!(text.contains(from), "{from}");
+    of_texts(text, &text.replace(from, to))
+}
+
+#[test]
+fn a_full_reservation_has_no_machines_for_another_pool() {
+    let placed = "      placement: compact\n";
+    let found = edited("gke-training-a3", placed, "");
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "Pool train leaves before anything takes its place: its reservation",
+            "kubectl drain -l 'gpuc.dev/pool=train'",
+            "gcloud container node-pools delete train",
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "cloud/verify.sh",
+        ],
+    );
+    let said = steps(&found);
+    assert!(!said.contains(NOT_BESIDE), "{said}");
+    assert_eq!(said.matches("node-pools delete").count(), 1, "{said}");
+    let pool = "  - name: train\n";
+    let text = example("gke-training-a3");
+    let (at, end) = (text.find(pool).unwrap(), text.find("\nteams:").unwrap() + 1);
+    let second = text[at..end].replace("name: train\n", "name: other\n");
+    let found = of_texts(&text, &format!("{}{second}{}", &text[..end], &text[end..]));
+    in_order(
+        &found,
+        &[
+            "Reservation a3-mega holds 4 machines",
+            "pool other beside what train may have",
+        ],
+    );
+    // One that holds twice as many has room for both.
+    let text = example("gke-training-a3").replace("id: a3-mega, count: 4", "id: a3-mega, count: 8");
+    let found = edited_text(&text, placed, "");
+    in_order(&found, &[NOT_BESIDE, "cloud/apply.sh\n", "kubectl drain"]);
+}
+
+#[test]
+fn a_pool_of_a_reservation_leaves_before_its_successor_of_another_name_comes() {
+    for tool in ["", FLUX] {
+        let text = example("eks-operator-h100") + tool;
+        let found = edited_text(&text, "name: train\n", "name: learn\n");
+        in_order(
+            &found,
+            &[
+                "kubectl drain -l 'gpuc.dev/pool=train'",
+                "eksctl delete nodegroup",
+                "cloud/apply.sh\n",
+                "cloud/verify.sh",
+            ],
+        );
+        let said = steps(&found);
+        assert_eq!(said.matches("kubectl drain").count(), 1, "{said}");
+        assert!(!said.contains("leave it in gpu-cluster.yaml"), "{said}");
+    }
+}
+
+#[test]
+fn scripts_make_nodes_when_those_of_the_reservation_are_gone() {
+    let from = "    zones: [us-east-1a]\n    nodes: {min: 0, max: 2}\n";
+    let to = "    zones: [us-east-1a]\n    nodes: {count: 2}\n";
+    let text = example("eks-karpenter");
+    in_order(
+        &edited_text(&text, from, to),
+        &[
+            "gpuc build",
+            "kubectl delete nodepools.karpenter.sh train",
+            "cloud/apply.sh\n",
+            "./install.sh",
+        ],
+    );
+    in_order(
+        &edited_text(&(text + FLUX), from, to),
+        &[
+            "gpuc build",
+            "Right before the push",
+            "kubectl drain -l 'gpuc.dev/pool=train,karpenter.sh/nodepool'",
+            "Push, or merge",
+            "Wait until the nodes of pool train are gone",
+            "cloud/apply.sh\n",
+            "cloud/verify.sh",
+        ],
+    );
+}
+
+const VERSION: &str = "version: \"1.34\"";
+
+#[test]
+fn a_version_goes_up_when_nodes_that_cannot_follow_are_gone() {
+    let found = edited("eks-operator-h100", VERSION, "version: \"1.35\"");
+    let delete = "eksctl delete nodegroup --cluster=eks-operator-h100 --name=train";
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "kubectl drain -l 'gpuc.dev/pool=train'",
+            delete,
+            "cloud/apply.sh --allow-disruption",
+            "./install.sh",
+        ],
+    );
+    assert!(!steps(&found).contains(NOT_BESIDE), "{}", steps(&found));
+    let over = edited("eks-operator-h100", VERSION, "version: \"1.36\"");
+    in_order(
+        &over,
+        &[
+            "leave it out of gpu-cluster.yaml until the last",
+            delete,
+            "Write 1.35",
+            "--allow-disruption",
+            "# Build",
+        ],
+    );
+}
+
+#[test]
+fn such_nodes_have_another_name_in_the_input_where_both_have_machines() {
+    let text = example("eks-operator-h100");
+    let reserved = text.find("    capacity:\n").unwrap();
+    let image = text.find("    # An image without a driver").unwrap();
+    let bought = format!("{}{}", &text[..reserved], &text[image..]);
+    let raised = bought.replace(VERSION, "version: \"1.35\"");
+    let found = of_texts(&bought, &raised);
+    in_order(
+        &found,
+        &["give it another name there", "gpuc build", "cloud/apply.sh"],
+    );
+    assert!(!steps(&found).contains(NOT_BESIDE), "{}", steps(&found));
+    let renamed = raised.replace("name: train\n", "name: learn\n");
+    in_order(
+        &of_texts(&bought, &renamed),
+        &[
+            "gpuc build",
+            "cloud/apply.sh --allow-disruption",
+            "./install.sh",
+            "cloud/verify.sh",
+            "kubectl drain -l 'gpuc.dev/pool=train'",
+            "eksctl delete nodegroup",
+        ],
+    );
+    // What a tool takes away with the old name serves the pool no longer: it is empty then.
+    let found = of_texts(&(bought + FLUX), &(renamed + FLUX));
+    in_order(
+        &found,
+        &[
+            "kubectl drain -l 'gpuc.dev/pool=train'",
+            "gpuc build",
+            "Push, or merge",
+        ],
+    );
+    assert!(
+        !steps(&found).contains("leave it in gpu-cluster.yaml"),
+        "{}",
+        steps(&found)
+    );
+}
+
+#[test]
+fn the_pool_that_a_cluster_was_made_with_is_deleted_when_another_one_took_over() {
+    let machine = "machine: Standard_D4s_v5";
+    let found = edited("aks-mig-a100", machine, "machine: Standard_D8s_v5");
+    in_order(
+        &found,
+        &["it is the one that the cluster was made with: give it another name"],
+    );
+    assert!(!steps(&found).contains(NOT_BESIDE), "{}", steps(&found));
+    let delete = "az aks nodepool delete --subscription 00000000-1111-2222-3333-444444444444 --resource-group \
+                  ml-notebooks --cluster-name aks-mig-a100 --name system --output none";
+    for tool in ["", FLUX] {
+        let text = example("aks-mig-a100") + tool;
+        let other = text
+            .replace("name: system\n", "name: system2\n")
+            .replace(machine, "machine: Standard_D8s_v5");
+        let found = of_texts(&text, &other);
+        in_order(
+            &found,
+            &[
+                "gpuc build",
+                "cloud/apply.sh\n",
+                "cloud/verify.sh",
+                "kubectl drain -l 'gpuc.dev/pool=system'",
+                delete,
+            ],
+        );
+        assert!(
+            !steps(&found).contains("leave it in gpu-cluster.yaml"),
+            "{}",
+            steps(&found)
+        );
+        let first = "  - name: system\n    machine: Standard_D4s_v5\n    nodes: {min: 2, max: 3}\n";
+        assert!(text.contains(first));
+        let beside = text.replace(
+            first,
+            &format!("{first}{}", first.replace("system", "system2")),
+        );
+        let alone = text.replace(first, &first.replace("system", "system2"));
+        in_order(
+            &of_texts(&beside, &alone),
+            &[
+                "cloud/apply.sh\n",
+                "kubectl drain -l 'gpuc.dev/pool=system'",
+                delete,
+            ],
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! Taints that change: what serves the GPUs tolerates what nodes have, before, meanwhile and afterwards.
+
+use super::of_texts;
+use super::plan::{FLUX, edited, example, in_order, steps};
+
+#[test]
+fn an_old_taint_stays_beside_the_new_until_nodes_have_that() {
+    let found = edited(
+        "aks-mig-a100",
+        "value: gpu, effect: NoSchedule",
+        "value: gpu, effect: NoExecute",
+    );
+    in_order(
+        &found,
+        &[
+            "sku=gpu:NoSchedule to sku=gpu:NoExecute at one moment",
+            "keep the old beside the new",
+            "gpuc build",
+            "./install.sh",
+            "have their taints",
+            "cloud/apply.sh\n",
+            "cloud/verify.sh",
+            "Take sku=gpu:NoSchedule of pool slices out of gpu-cluster.yaml",
+            "gpuc build",
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "cloud/verify.sh",
+        ],
+    );
+    assert!(
+        !steps(&found).contains("kubectl drain"),
+        "{}",
+        steps(&found)
+    );
+}
+
+#[test]
+fn a_taint_that_excludes_the_old_one_comes_to_empty_nodes() {
+    let found = edited(
+        "aks-mig-a100",
+        "{key: sku, value: gpu,",
+        "{key: sku, value: other,",
+    );
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "kubectl drain -l 'gpuc.dev/pool=slices'",
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "kubectl uncordon -l 'gpuc.dev/pool=slices'",
+        ],
+    );
+    assert!(
+        !steps(&found).contains("beside the new"),
+        "{}",
+        steps(&found)
+    );
+}
+
+#[test]
+fn nodes_are_empty_where_a_toleration_restarts_their_driver() {
+    let found = edited(
+        "eks-operator-h100",
+        "value: \"true\", effect: NoSchedule",
+        "value: \"true\", effect: NoExecute",
+    );
+    in_order(
+        &found,
+        &[
+            "kubectl drain -l 'gpuc.dev/pool=train'",
+            "./install.sh",
+            "have their taints",
+            "cloud/apply.sh\n",
+            "kubectl uncordon -l 'gpuc.dev/pool=train'",
+        ],
+    );
+    assert!(
+        !steps(&found).contains("beside the new"),
+        "{}",
+        steps(&found)
+    );
+}
+
+#[test]
+fn a_taint_leaves_nodes_before_it_is_no_longer_tolerated() {
+    let off = "kubectl taint nodes -l gpuc.dev/pool=train gpuc.dev/dedicated-to:NoSchedule-\n";
+    let text = example("eks-karpenter");
+    let open = text.replace("    dedicatedTo: research\n", "");
+    in_order(
+        &of_texts(&text, &open),
+        &[
+            "gpuc build",
+            &off.replace("gpuc.dev/pool=train", "'gpuc.dev/pool=train'"),
+            "./install.sh",
+        ],
+    );
+    in_order(
+        &of_texts(&format!("{text}{FLUX}"), &format!("{open}{FLUX}")),
+        &["gpuc build", "kubectl taint nodes", "Push, or merge"],
+    );
+    let tainted = ", taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]";
+    let text =
+        example("quickstart").replace("name: infer", &format!("name: infer{tainted}")) + FLUX;
+    in_order(
+        &of_texts(&text, &text.replace(tainted, "")),
+        &["gpuc build", "cloud/apply.sh\n", "Push, or merge"],
+    );
+}
+
+#[test]
+fn taints_of_nodes_that_gpuc_did_not_make_are_changed_by_hand() {
+    let taint = "    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]\n";
+    let text = example("eks-existing");
+    let open = text.replacen(taint, "", 1);
+    let nodes = "kubectl taint nodes -l 'eks.amazonaws.com/nodegroup=gpu-a'";
+    in_order(
+        &of_texts(&text, &open),
+        &[
+            "gpuc build",
+            &format!("{nodes} nvidia.com/gpu:NoSchedule-\n"),
+            "./install.sh",
+        ],
+    );
+    in_order(
+        &of_texts(&open, &text),
+        &[
+            "./install.sh",
+            &format!("{nodes} 'nvidia.com/gpu=present:NoSchedule'\n"),
+        ],
+    );
+}
