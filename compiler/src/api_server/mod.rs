@@ -17,6 +17,7 @@ mod read;
 mod references;
 mod rules;
 mod scheduling;
+mod security;
 mod services;
 mod strategies;
 mod types;
@@ -25,6 +26,7 @@ use crate::node::{Node, Value};
 
 pub use enums::ENUMS;
 pub use place::{Step, place, words};
+pub use security::{insecure, level_name};
 pub use types::GONE;
 
 /// Something that the API server refuses, where, and what to write.

@@ -11,6 +11,7 @@ use gpuc::diag::{self, Diagnostic, Levels, Report, words};
 use gpuc::load::STDIN;
 use gpuc::manifests::{self, Manifests, PassedOver, Why};
 use gpuc::model::Cluster;
+use gpuc::source::Source;
 use gpuc::yaml::{limits, read_text};
 
 use super::args::{CheckArgs, Cli};
@@ -81,10 +82,16 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     manifests::check(cluster, &manifests, sources, &mut report);
     heed(report.diagnostics_mut());
     run.report.append(report);
-    for note in notes(&manifests.passed_over) {
+    let layered = manifests.layered(sources);
+    let path = |index: &usize| {
+        let span = manifests.objects[*index].root.span();
+        sources.get(span.source).map(Source::path)
+    };
+    let patched: BTreeSet<_> = layered.iter().filter_map(path).collect();
+    for note in notes(&manifests.passed_over, patched) {
         output::say(&note);
     }
-    let objects = words::counted(manifests.objects.len(), "object");
+    let objects = words::counted(manifests.objects.len() - layered.len(), "object");
     let files = words::counted(manifests.files, "file");
     Ok(format!(" and {objects} of {files}"))
 }
@@ -185,8 +192,12 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>, made: &mut Vec<PathBuf>) -> R
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let name = entry.file_name();
-        let name = name.to_string_lossy();
         let path = entry.path();
+        let Some(name) = name.to_str() else {
+            let path = path.display();
+            output::say(&format!("note: not checked: the path {path} is not UTF-8"));
+            continue;
+        };
         if entry.file_type()?.is_dir() {
             if name.starts_with('.') || name == "node_modules" {
                 continue;
@@ -199,7 +210,7 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>, made: &mut Vec<PathBuf>) -> R
             continue;
         }
         let ending = path.extension().and_then(|ending| ending.to_str());
-        let is_ours = is_called(&name, FILE);
+        let is_ours = is_called(name, FILE);
         if matches!(ending, Some("yaml" | "yml" | "json")) && !is_ours && path.is_file() {
             paths.push(path);
         }
@@ -293,7 +304,7 @@ fn replace(path: &Path, before: &str, text: &str) -> Result<()> {
 }
 
 /// What to say of what was not checked.
-fn notes(passed_over: &[PassedOver]) -> Vec<String> {
+fn notes(passed_over: &[PassedOver], patched: BTreeSet<&str>) -> Vec<String> {
     let mut notes = Vec::new();
     let of = |is: fn(&Why) -> bool| {
         let of = passed_over.iter().filter(|it| is(&it.why));
@@ -315,6 +326,11 @@ fn notes(passed_over: &[PassedOver]) -> Vec<String> {
     note(
         of(|why| matches!(why, Why::Patch(_))),
         "not checked, because it is a patch; give `--manifests -` what `kubectl kustomize` prints",
+    );
+    note(
+        patched.into_iter().collect(),
+        "not checked as it stands, because a kustomization patches it; give `--manifests -` what `kubectl kustomize` \
+         prints",
     );
     note(
         of(|why| *why == Why::Kustomization),

@@ -8,6 +8,7 @@ use crate::node::{Node, Value};
 use crate::source::{Sources, Span};
 use crate::yaml;
 
+use super::layers::{self, Layer};
 use super::{find, inside, shared, template};
 
 /// A Kubernetes object that somebody wrote.
@@ -36,6 +37,10 @@ pub struct Manifests {
     pub files: usize,
     /// The places that aliases use too.
     pub(super) shared: BTreeSet<Span>,
+    /// Documents that have one of `apiVersion` and `kind`.
+    pub(super) nearly: Vec<Node>,
+    /// The kustomizations among the files.
+    pub(super) layers: Vec<Layer>,
 }
 
 /// Something that was read and not checked.
@@ -114,15 +119,27 @@ impl Manifests {
     /// Adds a document, and answers whether it is something that is known.
     fn add(&mut self, path: &str, mut root: Node, sources: &Sources) -> bool {
         let text = |key: &str| root.get(key).and_then(Node::text).map(str::to_owned);
-        let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
-            return false;
-        };
-        if api_version.starts_with(KUSTOMIZE) {
+        let written = (text("apiVersion"), text("kind"));
+        let is_plain = written == (None, None) && layers::is_one(path);
+        let is_kustomize = written
+            .0
+            .as_ref()
+            .is_some_and(|it| it.starts_with(KUSTOMIZE));
+        if is_plain || is_kustomize {
+            self.layers.push(Layer::read(path, &root));
             if CHANGES.iter().any(|key| root.get(key).is_some()) {
                 self.pass_over(path, Why::Kustomization);
             }
             return true;
         }
+        let (api_version, kind) = match written {
+            (Some(api_version), Some(kind)) => (api_version, kind),
+            (None, None) => return false,
+            _ => {
+                self.nearly.push(root);
+                return false;
+            }
+        };
         if kind.ends_with("List") && root.entry("items").is_some() {
             let Value::Mapping(entries) = root.value else {
                 return true;

@@ -1,8 +1,8 @@
 //! More of a resource than a node of any pool has, and several shares of a GPU: the pod waits for ever, or is refused
 //! by the node.
 //!
-//! Containers run at once and add up; those that run before them do not. A container of the latter that stays counts
-//! alone, which is never too much.
+//! Containers run at once and add up, with those that start before them and stay; the others that run before them do
+//! not.
 
 use super::cel;
 use super::{Demand, Policy};
@@ -11,6 +11,10 @@ use crate::model::{Pool, Sharing};
 
 /// More than any node has. Kubernetes shortens amounts from a thousand on (`1k`), and no node has as many.
 const MANY: u32 = 1_000_000;
+
+/// The containers that run at once.
+const AT_ONCE: &str = "(variables.spec.containers + variables.spec.?initContainers.orValue([]).filter(c, \
+                       c.?restartPolicy.orValue('') == 'Always'))";
 
 /// How many a pod gets of one pool.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +30,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let mut demands = Vec::new();
     for (index, (resource, pools)) in cel::offers(cluster).into_iter().enumerate() {
         let (all, before) = (format!("asked{index}"), format!("askedBefore{index}"));
-        variables.push((all.clone(), counts("variables.spec.containers", resource)));
+        variables.push((all.clone(), counts(AT_ONCE, resource)));
         let init = "variables.spec.?initContainers.orValue([])";
         variables.push((before.clone(), counts(init, resource)));
         demands.extend(of_resource(resource, &pools, &all, &before));

@@ -25,6 +25,7 @@ nodePools:
 }
 
 mod amount_not_whole;
+mod apart_too_many;
 mod api_not_served;
 mod claim_count;
 mod claim_named_twice;
@@ -41,9 +42,12 @@ mod gang_too_large;
 mod host_devices;
 mod image_floating;
 mod image_gone;
+mod image_invalid;
+mod incomplete;
 mod label_deprecated;
 mod label_elsewhere;
 mod limit_range;
+mod memory_tiny;
 mod not_looked_into;
 mod nowhere_to_run;
 mod priority_unknown;
@@ -57,6 +61,8 @@ mod requests_differ;
 mod resource_malformed;
 mod resource_of_others;
 mod resource_unknown;
+mod runtime_class_unknown;
+mod security_refused;
 mod sees_all_gpus;
 mod selector_matches_nothing;
 mod services_over_limit;
@@ -65,8 +71,10 @@ mod shares_several;
 mod shm_missing;
 mod text_unquoted;
 mod toleration_missing;
+mod toleration_unsaid;
 mod toleration_useless;
 mod unreadable;
+mod update_stuck;
 mod visible_devices;
 
 use super::Rule;
@@ -77,6 +85,12 @@ pub(super) static SUMS: [&Rule; 3] = [
     &services_overfill_pool::RULE,
     &gang_too_large::RULE,
 ];
+
+/// The rule that holds pods against the security of their namespaces, of which the audit of patches asks by itself.
+pub(super) static SECURITY: &Rule = &security_refused::RULE;
+
+/// The rule about fields and words that are misspelt.
+pub(super) static NAMES: &Rule = &unreadable::RULE;
 
 /// Every rule, by id.
 pub static RULES: &[&Rule] = &[
@@ -124,6 +138,14 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
+    &security_refused::RULE,
+    &image_invalid::RULE,
+    &incomplete::RULE,
+    &apart_too_many::RULE,
+    &memory_tiny::RULE,
+    &toleration_unsaid::RULE,
+    &runtime_class_unknown::RULE,
+    &update_stuck::RULE,
 ];
 
 #[cfg(test)]
