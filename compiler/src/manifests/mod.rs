@@ -22,6 +22,7 @@ mod rules;
 mod served;
 mod services;
 mod shared;
+mod stream;
 mod template;
 mod told;
 

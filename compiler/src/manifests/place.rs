@@ -4,7 +4,9 @@ use gpuc_schema::Spanned;
 
 use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL, QUEUE_LABEL};
 use crate::node::Node;
-use crate::placement::{Answer, Defaults, Demand, Image, Reason, Request, Verdict, Why, places};
+use crate::placement::{
+    Answer, Defaults, Demand, Image, Operator, Reason, Request, Verdict, Why, places,
+};
 use crate::source::Span;
 
 use super::claims::{self, Given};
@@ -188,12 +190,16 @@ fn first<T>(own: Vec<T>, around: Vec<T>) -> Vec<T> {
     if own.is_empty() { around } else { own }
 }
 
-/// Whether it chooses nodes by gpuc's own labels, which no other node has.
+/// Whether it chooses nodes by gpuc's own labels or by those of GPUs, which no other node has.
 pub(super) fn chooses_a_pool(demand: &Demand) -> bool {
     let terms = demand.affinity.iter().flatten();
     let labels = terms.flat_map(|term| &term.labels);
     let mut labels = demand.selector.iter().chain(labels);
-    labels.any(|label| label.key == POOL_LABEL || label.key == DEDICATED_TO)
+    labels.any(|label| {
+        let is_there = matches!(label.operator, Operator::In | Operator::Exists);
+        let is_of_gpus = label.key.starts_with("nvidia.com/") && is_there;
+        is_of_gpus || label.key == POOL_LABEL || label.key == DEDICATED_TO
+    })
 }
 
 /// Whether it waits in a queue of Kueue's, which gives it the labels and tolerations of a pool when its turn has come.

@@ -9,7 +9,7 @@ use crate::source::{Sources, Span};
 use crate::yaml;
 
 use super::layers::{self, Layer};
-use super::{find, inside, shared, template};
+use super::{find, inside, shared, stream, template};
 
 /// A Kubernetes object that somebody wrote.
 #[derive(Clone, Debug)]
@@ -88,7 +88,13 @@ impl Manifests {
     pub fn read(&mut self, path: &str, text: &str, sources: &mut Sources, report: &mut Report) {
         let id = sources.add(path, text);
         let mut own = Report::default();
-        let documents = yaml::documents(sources, id, &mut own);
+        let documents = yaml::documents(sources, id, &mut own).into_iter();
+        let mut roots: Vec<_> = documents.map(|document| document.root).collect();
+        if own.count(Severity::Error) > 0
+            && let Some(objects) = stream::read(text, id)
+        {
+            (roots, own) = (objects, Report::default());
+        }
         // Those who read the file know what its tags mean; kubectl takes the standard ones, and passes over others.
         own.diagnostics_mut()
             .retain(|found| found.code.id != yaml::codes::TAG_UNKNOWN.id);
@@ -105,9 +111,9 @@ impl Manifests {
         report.append(own);
         let before = self.objects.len();
         let mut is_known = is_broken;
-        for mut document in documents {
-            self.shared.append(&mut shared::mark(&mut document.root));
-            is_known |= self.add(path, document.root, sources);
+        for mut root in roots {
+            self.shared.append(&mut shared::mark(&mut root));
+            is_known |= self.add(path, root, sources);
         }
         if self.objects.len() > before {
             self.files += 1;

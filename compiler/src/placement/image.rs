@@ -204,8 +204,8 @@ fn month(name: &Name<'_>) -> Option<String> {
     Some(format!("write `{repository}:{year}.{number:02}{suffix}`"))
 }
 
-/// The most that a CUDA's third number may be: the highest there was is 4, of 11.4 (NVIDIA's archive of the toolkit, from
-/// memory).
+/// The most that a CUDA's third number may be: the highest there was is 4, of 11.4 (NVIDIA's archive of the toolkit,
+/// from memory).
 const LAST_UPDATE: u8 = 5;
 
 /// Whether there is no CUDA of this major and minor version: between or after those of a major version that has a

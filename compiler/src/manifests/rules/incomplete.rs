@@ -2,7 +2,7 @@
 
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::resources::is_gpu;
-use crate::manifests::{Object, Rule, Scene};
+use crate::manifests::{Object, Pod, Rule, Scene};
 use crate::node::{Node, Value};
 
 /// An object lacks what every object of its kind has.
@@ -96,7 +96,18 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             it.0 == object.api_version && it.1.contains(&object.kind.as_str())
         };
         if KINDS.iter().any(|it| is_it(&it)) {
-            look(object, report);
+            let own = |pod: &&Pod<'_>| std::ptr::eq(pod.object, object);
+            let containers = scene
+                .pods
+                .iter()
+                .filter(own)
+                .flat_map(|pod| &pod.containers);
+            let images: Vec<_> = containers.map(|it| it.image().is_some()).collect();
+            look(
+                object,
+                !images.is_empty() && images.iter().all(|it| *it),
+                report,
+            );
         }
     }
     for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
@@ -154,7 +165,7 @@ fn asks_for_gpus(node: &Node) -> bool {
     }
 }
 
-fn look(object: &Object, report: &mut Report) {
+fn look(object: &Object, is_whole: bool, report: &mut Report) {
     let Some(kind) = object.root.entry("kind") else {
         return;
     };
@@ -163,7 +174,8 @@ fn look(object: &Object, report: &mut Report) {
     let is_named = names
         .iter()
         .any(|key| metadata.is_some_and(|it| it.get(key).is_some()));
-    if !is_named {
+    // A part of an object, such as a patch for several, has no name.
+    if !is_named && is_whole {
         let message = format!("a {} has no name", object.kind);
         let draft = report.draft(&RULE.code, kind.value.span(), message);
         draft.help("add `name` below `metadata`").emit();

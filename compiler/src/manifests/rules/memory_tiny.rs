@@ -76,8 +76,8 @@ spec:
     run,
 };
 
-/// What no container starts in, in thousandths of a byte. The least that container runtimes take is some mebibytes (from
-/// memory).
+/// What no container starts in, in thousandths of a byte. The least that container runtimes take is some mebibytes
+/// (from memory).
 const TOO_LITTLE: u64 = 1000 << 20;
 
 fn run(scene: &Scene<'_>, report: &mut Report) {

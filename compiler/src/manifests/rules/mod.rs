@@ -62,6 +62,7 @@ mod resource_malformed;
 mod resource_of_others;
 mod resource_unknown;
 mod runtime_class_unknown;
+mod runtime_unknown;
 mod security_refused;
 mod sees_all_gpus;
 mod selector_matches_nothing;
@@ -146,6 +147,7 @@ pub static RULES: &[&Rule] = &[
     &toleration_unsaid::RULE,
     &runtime_class_unknown::RULE,
     &update_stuck::RULE,
+    &runtime_unknown::RULE,
 ];
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! An object that is completed elsewhere tolerates no taint itself.
 
+use std::collections::BTreeSet;
+
 use gpuc_schema::config::TaintEffect;
 
+use super::runtime_unknown::INSTALLED;
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::place::is_queued;
 use crate::manifests::{Container, Object, Pod, Rule, Scene};
@@ -17,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "an object that its runtime completes does not say that it tolerates the taints of GPU nodes",
         explain: "### What it checks
 
-TrainJobs, InferenceServices and SparkApplications that ask for GPUs which only pools with taints have:
-whether they say a toleration themselves, or a runtime among the manifests does.
+InferenceServices, SparkApplications and TrainJobs of Trainer's own runtimes that ask for GPUs which only
+pools with taints have: whether they say a toleration themselves, or a runtime among the manifests does.
 
 ### Why it matters
 
@@ -116,20 +119,34 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     let is_runtime = |object: &&Object| RUNTIMES.contains(&object.kind.as_str());
     let mut runtimes = scene.objects.iter().filter(is_runtime);
     let is_elsewhere = runtimes.any(|object| says(&object.root));
-    for pod in scene.pods.iter().filter(|pod| pod.is_open) {
+    let unplaced: BTreeSet<_> = scene.unplaced.iter().map(|it| it.pod).collect();
+    let mut said: Option<&Object> = None;
+    let pods = scene.pods.iter().enumerate();
+    for (index, pod) in pods.filter(|(_, pod)| pod.is_open) {
         let mut kinds = KINDS.iter();
         let Some((kind, help)) = kinds.find(|(kind, _)| *kind == pod.object.kind) else {
             continue;
         };
         let is_own = match *kind {
-            "TrainJob" => says(&pod.object.root),
+            "TrainJob" => says(&pod.object.root) || !is_installed(pod.object),
             _ => pod.spec.get("tolerations").is_some(),
         };
-        if is_own || is_elsewhere || is_queued(scene.cluster, pod) {
+        let is_same = |other: &Object| std::ptr::eq(other, pod.object);
+        let is_done = is_own || is_elsewhere || said.is_some_and(is_same);
+        // What no pool holds is a finding of its own.
+        if is_done || unplaced.contains(&index) || is_queued(scene.cluster, pod) {
             continue;
         }
         of_pod(scene, pod, help, report);
+        said = Some(pod.object);
     }
+}
+
+/// Whether a job's runtime is one that Trainer brings: those tolerate nothing.
+fn is_installed(job: &Object) -> bool {
+    let spec = job.root.get("spec");
+    let runtime = spec.and_then(|spec| spec.get("runtimeRef")?.get("name")?.text());
+    runtime.is_some_and(|name| INSTALLED.contains(&name))
 }
 
 fn of_pod(scene: &Scene<'_>, pod: &Pod<'_>, help: &str, report: &mut Report) {
