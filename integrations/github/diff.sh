@@ -18,6 +18,7 @@ if ! base=$(commit "$BASE"); then
   if ! git fetch --quiet --no-tags --depth=1 -- origin "$BASE" 2>"$work/said" || ! base=$(commit FETCH_HEAD); then
     quote "$work/said"
     echo '::warning title=gpuc::what the change is compared with is not in the checkout: use actions/checkout with fetch-depth 0'
+    if [[ -n $FAIL_ON ]]; then output code 2; fi
     exit 0
   fi
 fi

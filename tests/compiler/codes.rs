@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use gpuc::diag::{Edit, MANIFEST, Severity};
 
-use crate::support::{Outcome, compile_text, expect_files};
+use crate::support::{Outcome, compile_text, expect_files, repository};
 
 #[test]
 fn ids_and_names_are_unique_and_well_formed() {
@@ -27,6 +27,30 @@ fn ids_and_names_are_unique_and_well_formed() {
             code.id
         );
     }
+}
+
+/// The ids that a text names in backticks, by themselves or as a range.
+fn named(text: &str) -> BTreeSet<String> {
+    let words: Vec<_> = text.split('`').collect();
+    let id = |word: &str| word.strip_prefix("GPUC")?.parse::<u32>().ok();
+    let mut found = BTreeSet::new();
+    for (index, word) in words.iter().enumerate() {
+        let Some(first) = id(word) else { continue };
+        let is_range = words.get(index + 1) == Some(&" to ");
+        let last = words.get(index + 2).filter(|_| is_range);
+        let last = last.and_then(|word| id(word)).unwrap_or(first);
+        found.extend((first..=last).map(|id| format!("GPUC{id:04}")));
+    }
+    found
+}
+
+#[test]
+fn the_page_on_manifests_names_every_finding_of_them() {
+    let page = std::fs::read_to_string(repository().join("docs/manifests.md")).unwrap();
+    let codes = gpuc::codes().into_iter().map(|code| code.id.to_owned());
+    let of_manifests: BTreeSet<_> = codes.filter(|id| id.starts_with("GPUC40")).collect();
+    let missing: Vec<_> = of_manifests.difference(&named(&page)).cloned().collect();
+    assert_eq!(missing, Vec::<String>::new());
 }
 
 #[test]

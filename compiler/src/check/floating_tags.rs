@@ -63,7 +63,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("`{text}` {what}");
         let draft = report.draft(&RULE.code, text.span, message);
         draft
-            .help(format!("write a version: `{}:0.1.0`", image.name))
+            .help(format!(
+                "write the version that you mean as its tag, or its digest: `{}@sha256:…`",
+                image.name
+            ))
             .emit();
     }
 }

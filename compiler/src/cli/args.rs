@@ -101,7 +101,7 @@ fn joined(paths: &[PathBuf]) -> String {
 }
 
 /// What is read, and what counts as an error.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct InputArgs {
     /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml; `-` is standard input. Default:
     /// gpu-cluster.yaml here, or else this folder.
@@ -202,7 +202,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Hold Kubernetes manifests written by others against the cluster: files, or folders to search for *.yaml, *.yml
-    /// and *.json; `-` is standard input, for what `kubectl kustomize` or `helm template` prints.
+    /// and *.json; `-` is standard input, for what `kubectl kustomize` or `helm template` prints. With them,
+    /// `--deny manifest-warnings` stands for all of their warnings and none of the cluster's.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) manifests: Vec<PathBuf>,
     /// The cluster that the manifests are for, where several are read.

@@ -9,7 +9,7 @@ use super::{Exit, inputs, manifests, output};
 /// Compiles, prints findings, writes nothing.
 pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
     manifests::usable(args)?;
-    let mut run = inputs::compile_all(&args.input, None)?;
+    let mut run = inputs::compile_all(&manifests::input(args), None)?;
     let of_manifests = if args.manifests.is_empty() {
         String::new()
     } else {

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use gpuc::compile::Compilation;
-use gpuc::diag::{self, Diagnostic, Levels, Report, words};
+use gpuc::diag::{self, Diagnostic, Levels, Report, Severity, words};
 use gpuc::load::STDIN;
 use gpuc::manifests::{self, Manifests, PassedOver, Why};
 use gpuc::model::Cluster;
 use gpuc::source::Source;
 use gpuc::yaml::{limits, read_text};
 
-use super::args::{CheckArgs, Cli};
+use super::args::{CheckArgs, Cli, InputArgs};
 use super::inputs::{FILE, Run, is_called, read_stdin, shown};
 use super::{Usage, output, write};
 
@@ -23,6 +23,10 @@ const NAMED: usize = 4;
 
 /// What stands for standard input on the command line; a file of that name is `./-`.
 const DASH: &str = "-";
+
+/// What stands after `--deny` for all warnings of manifests, and none of the cluster's: whoever writes manifests may
+/// have no say there.
+const MANIFEST_WARNINGS: &str = "manifest-warnings";
 
 /// A file that was read.
 struct Found {
@@ -38,6 +42,12 @@ pub(super) fn usable(args: &CheckArgs) -> Result<()> {
     let is_stdin = |path: &&PathBuf| path.as_os_str() == DASH;
     let dashes = args.manifests.iter().filter(is_stdin).count();
     let refuse = |text: &str| Err(Usage(text.to_owned()).into());
+    let denies = args.input.deny.iter().any(|word| word == MANIFEST_WARNINGS);
+    if denies && args.manifests.is_empty() {
+        return refuse(
+            "`--deny manifest-warnings` has no manifests\nhelp: name them with `--manifests`",
+        );
+    }
     if dashes > 0 && args.fix {
         return refuse(
             "`--fix` cannot write to standard input\nhelp: name the files, or leave `--fix` out",
@@ -49,6 +59,13 @@ pub(super) fn usable(args: &CheckArgs) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// What the clusters are read with.
+pub(super) fn input(args: &CheckArgs) -> InputArgs {
+    let mut input = args.input.clone();
+    input.deny.retain(|word| word != MANIFEST_WARNINGS);
+    input
 }
 
 /// Checks the manifests, adds what is found to the run, and answers what was read, in words that follow the clusters.
@@ -63,8 +80,13 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
         return Ok(String::new());
     };
     let allowed: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
+    let denied = args.input.deny.iter();
+    let denied = denied.map(|word| match word.as_str() {
+        MANIFEST_WARNINGS => "warnings".to_owned(),
+        word => word.to_owned(),
+    });
     let levels = Levels {
-        deny: args.input.deny.clone(),
+        deny: denied.collect(),
     };
     let heed = |found: &mut Vec<Diagnostic>| {
         diag::apply(found, &allowed, &levels);
@@ -96,9 +118,11 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     Ok(format!(" and {objects} of {files}"))
 }
 
-/// Whether nothing is wrong with a cluster itself.
+/// Whether nothing is wrong with a cluster itself. A warning that `--deny` makes an error of says nothing else than it
+/// did.
 fn is_sound(compilation: &Compilation) -> bool {
-    !compilation.report.has_errors()
+    let mut found = compilation.report.diagnostics().iter();
+    !found.any(|found| found.code.severity == Severity::Error)
 }
 
 /// The cluster that the manifests are for.
@@ -121,11 +145,19 @@ fn chosen(args: &CheckArgs, run: &Run) -> Result<usize> {
     match names.as_slice() {
         [_] => Ok(0),
         [] => refuse("there is no cluster to hold the manifests against".to_owned()),
-        several => refuse(format!(
-            "manifests are for one cluster, and {} were read\nhelp: write `--cluster` with one of {}",
-            several.len(),
-            words::some(several, NAMED)
-        )),
+        several => {
+            // All that follows `--manifests` is one.
+            let after = if args.input.paths.is_empty() && args.manifests.len() > 1 {
+                ", or the cluster's file in front of `--manifests`"
+            } else {
+                ""
+            };
+            refuse(format!(
+                "manifests are for one cluster, and {} were read\nhelp: write `--cluster` with one of {}{after}",
+                several.len(),
+                words::some(several, NAMED)
+            ))
+        }
     }
 }
 

@@ -130,6 +130,7 @@ fn check_keys(
     for entry in entries {
         if !fields.contains(&entry.key.as_str()) {
             let near = words::nearest(&entry.key, absent.iter().copied());
+            let near = near.or_else(|| only_ending(&entry.key, &absent));
             meant.extend(near);
             unknown_key(of, entry, near, fields);
         }
@@ -153,6 +154,16 @@ fn check_keys(
             .poison(if of.path.is_root() { span.head() } else { span });
     }
     missing
+}
+
+/// The only key that ends with this one: `mountPath` for `path`.
+fn only_ending<'f>(key: &str, fields: &[&'f str]) -> Option<&'f str> {
+    let mut letters = key.chars();
+    let first = letters.next()?.to_ascii_uppercase();
+    let end = format!("{first}{}", letters.as_str());
+    let mut ending = fields.iter().filter(|field| field.ends_with(&end));
+    let only = ending.next().copied();
+    only.filter(|_| ending.next().is_none())
 }
 
 /// Notes a key that means nothing here.
@@ -269,5 +280,19 @@ impl<'de, D: Deserializer<'de, Error = Problem>> SeqAccess<'de> for SpannedParts
             .take()
             .map(|value| seed.deserialize(value))
             .transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::only_ending;
+
+    #[test]
+    fn the_end_of_one_key_means_that_key() {
+        let keys = ["name", "mountPath", "sizeGiB", "minNodes", "maxNodes"];
+        assert_eq!(only_ending("path", &keys), Some("mountPath"));
+        assert_eq!(only_ending("nodes", &keys), None);
+        assert_eq!(only_ending("ame", &keys), None);
+        assert_eq!(only_ending("", &keys), None);
     }
 }

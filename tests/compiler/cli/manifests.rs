@@ -237,6 +237,39 @@ fn warnings_are_allowed_and_denied_as_others_are() {
 }
 
 #[test]
+fn warnings_of_manifests_are_denied_without_those_of_the_cluster() {
+    let place = Place::with(&GOOD.replace("runtime:0.1.0", "runtime:latest"));
+    place.write("pod.yaml", &mended());
+    let with = |deny: &str, code| {
+        let ran = place.run(&["check", "--manifests", "pod.yaml", "--deny", deny]);
+        ran.ends_with(code)
+    };
+    let ran = with("manifest-warnings", 0);
+    assert!(ran.stdout.contains("floating-tags"), "{}", ran.stdout);
+    place.write("pod.yaml", &mended().replace("a:1\n", "a:latest\n"));
+    with("manifest-warnings", 2);
+    // What the cluster is warned of keeps nobody from looking at manifests.
+    let ran = with("warnings", 2);
+    for found in ["floating-tags", "manifest-image-floating"] {
+        assert!(ran.stdout.contains(found), "{}", ran.stdout);
+    }
+    let alone = place.run(&["check", "--deny", "manifest-warnings"]);
+    assert!(alone.ends_with(2).stderr.contains("`--manifests`"));
+}
+
+#[test]
+fn a_cluster_after_the_manifests_is_missed() {
+    let place = Place::with(&format!(
+        "{GOOD}---\n{}",
+        GOOD.replace("name: demo", "name: other")
+    ));
+    place.write("pod.yaml", &mended());
+    let ran = place.run(&["check", "--manifests", "pod.yaml", "gpu-cluster.yaml"]);
+    let said = ran.ends_with(2).stderr;
+    assert!(said.contains("in front of `--manifests`"), "{said}");
+}
+
+#[test]
 fn a_cluster_with_errors_is_mended_first() {
     let place = Place::with(&GOOD.replace("A30", "A3000"));
     place.write("pod.yaml", BAD);

@@ -227,7 +227,7 @@ fn a_base_with_errors_is_shown_with_its_place() {
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        said.contains("--> HEAD:gpu-cluster.yaml:59:18") && said.contains("the base HEAD ("),
+        said.contains("--> HEAD:gpu-cluster.yaml:43:14") && said.contains("the base HEAD ("),
         "{said}"
     );
 }

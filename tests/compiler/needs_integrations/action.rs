@@ -292,6 +292,12 @@ fn the_impact_of_a_change_fails_where_it_is_asked_to() {
         assert!(ran.log.contains("error: no commit"), "{}", ran.log);
         assert!(!bodies(&work)[0].contains("half an ans"));
     }
+    let nowhere = ("base", "0000000000000000000000000000000000000000");
+    for (fail_on, failed) in [("", None), ("replaced", Some("Decide"))] {
+        let ran = pull(&work, &[("fail-on", fail_on), nowhere]);
+        assert_eq!(ran.failed.as_deref(), failed, "{}", ran.log);
+        assert!(ran.log.contains("use actions/checkout"), "{}", ran.log);
+    }
 }
 
 #[test]

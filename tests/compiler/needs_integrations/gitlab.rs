@@ -192,17 +192,13 @@ fn the_impact_of_a_change_fails_where_it_is_asked_to() {
         assert_eq!(ran.code, code, "{}", ran.log);
         assert!(ran.log.contains("could not be compared"), "{}", ran.log);
     }
-    let ran = run(
-        &work,
-        "gpuc-diff",
-        BASH,
-        &[("CI_MERGE_REQUEST_DIFF_BASE_SHA", &"0".repeat(40))],
-    );
-    assert!(
-        ran.code == 0 && ran.log.contains("set GIT_DEPTH to 0"),
-        "{}",
-        ran.log
-    );
+    let nowhere = "0".repeat(40);
+    let base = ("CI_MERGE_REQUEST_DIFF_BASE_SHA", nowhere.as_str());
+    for (fail_on, code) in [("", 0), ("replaced", 2)] {
+        let ran = run(&work, "gpuc-diff", BASH, &[base, ("GPUC_FAIL_ON", fail_on)]);
+        assert_eq!(ran.code, code, "{}", ran.log);
+        assert!(ran.log.contains("set GIT_DEPTH to 0"), "{}", ran.log);
+    }
 }
 
 #[test]

@@ -22,10 +22,20 @@ fn a_commit_is_stopped_by_what_is_wrong_in_it() {
     let revision = work.git(&hooks, &["rev-parse", "HEAD"]);
     let checkout = work.checkout();
     let config = format!(
-        "repos:\n- repo: {}\n  rev: {revision}\n  hooks: [{{id: gpuc-check}}, {{id: gpuc-build}}]\n",
+        "repos:\n- repo: {}\n  rev: {revision}\n  hooks: [{{id: gpuc-check}}, {{id: gpuc-build}}, \
+         {{id: gpuc-manifests, args: [apps]}}]\n",
         hooks.display()
     );
     fs::write(checkout.join(".pre-commit-config.yaml"), config).unwrap();
+    let pod = checkout.join("apps/pod.yaml");
+    let asking = |resource: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  containers:\n  - name: a\n    \
+             image: registry.example.com/a:1\n    resources: {{limits: {{{resource}: 1}}}}\n"
+        )
+    };
+    fs::create_dir(checkout.join("apps")).unwrap();
+    fs::write(&pod, asking("nvidia.com/gpu")).unwrap();
     // The gpuc that is on the path.
     fs::create_dir(work.path("bin")).unwrap();
     symlink(env!("CARGO_BIN_EXE_gpuc"), work.path("bin/gpuc")).unwrap();
@@ -49,7 +59,11 @@ fn a_commit_is_stopped_by_what_is_wrong_in_it() {
     let (passed, said) = run(&["validate-manifest", hooks.join(manifest).to_str().unwrap()]);
     assert!(passed, "{said}");
     let (passed, said) = run(&["run"]);
-    assert!(passed && said.matches("Passed").count() == 2, "{said}");
+    assert!(passed && said.matches("Passed").count() == 3, "{said}");
+    fs::write(&pod, asking("nvidia.com/gpus")).unwrap();
+    let (passed, said) = run(&["run"]);
+    assert!(!passed && said.contains("--> apps/pod.yaml:8:"), "{said}");
+    fs::write(&pod, asking("nvidia.com/gpu")).unwrap();
     no_such_gpu(&checkout);
     let (passed, said) = run(&["run"]);
     assert!(

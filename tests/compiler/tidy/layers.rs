@@ -122,7 +122,7 @@ pub(super) const LAYERS: &[(&str, &[&str])] = &[
         "compile",
         &[
             "audit", "check", "decode", "diag", "emit", "expand", "load", "lock", "lower", "model",
-            "plan", "resolve", "tree",
+            "node", "plan", "resolve", "tree",
         ],
     ),
     (
