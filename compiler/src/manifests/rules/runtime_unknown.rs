@@ -2,7 +2,6 @@
 
 use crate::diag::{Code, Report, Severity, words};
 use crate::manifests::{Object, Rule, Scene};
-use crate::node::Node;
 
 /// A TrainJob names a runtime that is misspelt.
 pub(super) static RULE: Rule = Rule {

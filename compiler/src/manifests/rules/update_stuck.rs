@@ -120,8 +120,10 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         for group in &mut rolling[index].groups {
             group.pods = group.pods.saturating_add(1);
         }
-        let sums = Sum::of_services(scene.cluster, &rolling);
-        if !sums.iter().any(|sum| sum.loads().contains(&index)) {
+        let mut sums = Sum::of_services(scene.cluster, &rolling);
+        sums.extend(Sum::of_one(scene.cluster, &rolling, index));
+        let is_over = sums.iter().any(|sum| sum.loads().contains(&index));
+        if !is_over || !Sum::of_one(scene.cluster, loads, index).is_empty() {
             continue;
         }
         let Some(team) = load.team.and_then(|name| scene.cluster.team(name)) else {
