@@ -235,6 +235,51 @@ impl Node {
         }
     }
 
+    /// Whether another tree that was read is the same, place by place, with files in it that are the same.
+    pub fn is_copy(&self, other: &Self, is_same: &dyn Fn(u32, u32) -> bool) -> bool {
+        let same = |one: Span, other: Span| {
+            (one.start, one.end) == (other.start, other.end)
+                && one.is_written() == other.is_written()
+                && (!one.is_written() || is_same(one.source, other.source))
+        };
+        let used = |node: &Self| match &node.origin {
+            Origin::Written { span, used } => Some((*span, *used)),
+            Origin::Inherited | Origin::Made(_) => None,
+        };
+        let origins = match (used(self), used(other)) {
+            (Some((one, from)), Some((other, by))) => {
+                same(one, other)
+                    && match (from, by) {
+                        (Some(from), Some(by)) => same(from, by),
+                        (from, by) => from.is_none() && by.is_none(),
+                    }
+            }
+            _ => matches!(
+                (&self.origin, &other.origin),
+                (Origin::Inherited, Origin::Inherited)
+            ),
+        };
+        origins
+            && match (&self.value, &other.value) {
+                (Value::Sequence(items), Value::Sequence(others)) => {
+                    let mut both = items.iter().zip(others);
+                    items.len() == others.len() && both.all(|(one, it)| one.is_copy(it, is_same))
+                }
+                (Value::Mapping(entries), Value::Mapping(others)) => {
+                    let mut both = entries.iter().zip(others);
+                    entries.len() == others.len()
+                        && both.all(|(one, it)| {
+                            one.key == it.key
+                                && same(one.key_span, it.key_span)
+                                && one.value.is_copy(&it.value, is_same)
+                        })
+                }
+                // What stands at the same place of the same text.
+                (Value::Scalar(_), Value::Scalar(_)) => origins,
+                _ => false,
+            }
+    }
+
     /// The same tree for whoever does not know where it was written: every part is there for the reason of what holds
     /// it.
     pub fn forget(&mut self) {

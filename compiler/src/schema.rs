@@ -1,5 +1,6 @@
 //! The JSON Schema of gpu-cluster.yaml, for completion and hover in editors, and for `gpuc explain`.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use gpuc_schema::config::GpuCluster;
@@ -167,6 +168,72 @@ fn values(target: &Value) -> Vec<(String, String)> {
         })
         .map(|(name, choice)| (name.to_owned(), text(choice, "description")))
         .collect()
+}
+
+/// What a number may be: the least and the most, where there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The least.
+    pub least: Option<i64>,
+    /// The most.
+    pub most: Option<i64>,
+}
+
+impl Range {
+    /// Whether a number lies in it.
+    pub fn holds(self, number: i128) -> bool {
+        self.least.is_none_or(|least| number >= least.into())
+            && self.most.is_none_or(|most| number <= most.into())
+    }
+}
+
+/// What the number at a path may be, without indexes: `nodePools.diskGiB`. Of alternatives each is one.
+pub fn ranges(path: &str) -> &'static [Range] {
+    static RANGES: LazyLock<BTreeMap<String, Vec<Range>>> = LazyLock::new(|| {
+        let root = value();
+        let mut found = BTreeMap::new();
+        collect_ranges(&root, &root, &mut String::new(), &mut found);
+        found
+    });
+    RANGES.get(path).map_or(&[], Vec::as_slice)
+}
+
+fn collect_ranges(
+    root: &Value,
+    schema: &Value,
+    path: &mut String,
+    found: &mut BTreeMap<String, Vec<Range>>,
+) {
+    let reference = schema.get("$ref").and_then(Value::as_str);
+    let target = reference.and_then(|it| root.pointer(it.trim_start_matches('#')));
+    if let Some(target) = target {
+        collect_ranges(root, target, path, found);
+    }
+    for choices in ["anyOf", "oneOf", "allOf"] {
+        let choices = schema.get(choices).and_then(Value::as_array);
+        for choice in choices.into_iter().flatten() {
+            collect_ranges(root, choice, path, found);
+        }
+    }
+    if let Some(items) = schema.get("items") {
+        collect_ranges(root, items, path, found);
+    }
+    let end = |key: &str| schema.get(key).and_then(Value::as_i64);
+    let (least, most) = (end("minimum"), end("maximum"));
+    if least.is_some() || most.is_some() {
+        let own = found.entry(path.clone()).or_default();
+        own.push(Range { least, most });
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (key, below) in properties.into_iter().flatten() {
+        let before = path.len();
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(key);
+        collect_ranges(root, below, path, found);
+        path.truncate(before);
+    }
 }
 
 /// The keys below a schema, through references, lists, options and choices.

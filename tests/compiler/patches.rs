@@ -137,7 +137,9 @@ fn containers_have_the_names_of_their_kinds() {
 #[test]
 fn kubernetes_knows_every_field() {
     let unknown = |path: &str| format!("GPUC3012 Kubernetes knows no `{path}`");
-    check(TRAIN, "podPatch: {foo: bar}", &[&unknown("foo")]);
+    let runtime = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
+    let of_runtime = unknown(&format!("{runtime}.foo"));
+    check(TRAIN, "podPatch: {foo: bar}", &[&of_runtime]);
     check(
         JOB,
         "podPatch: {foo: bar}",
@@ -146,7 +148,9 @@ fn kubernetes_knows_every_field() {
     check(
         LWS,
         "podPatch: {containers: [{name: main, comand: [a]}]}",
-        &[&unknown("containers[0].comand")],
+        &[&unknown(
+            "spec.leaderWorkerTemplate.leaderTemplate.spec.containers[0].comand",
+        )],
     );
     check(
         CRON,
@@ -261,12 +265,15 @@ fn counts_can_be_what_they_are() {
         (
             TRAIN,
             "{spec: {trainer: {numNodes: many}}}",
-            Some(least("numNodes", "no whole number", 1)),
+            Some(
+                "GPUC3012 Kubernetes cannot read `spec.trainer.numNodes`: it is text, and must be a whole number"
+                    .to_owned(),
+            ),
         ),
         (
             TORCH,
             "{spec: {pytorchReplicaSpecs: {Master: {replicas: 0}}}}",
-            Some(least("replicas", "0", 1)),
+            Some("GPUC3012 `spec.pytorchReplicaSpecs.Master.replicas` must be 1".to_owned()),
         ),
         (
             LWS,
@@ -460,7 +467,7 @@ fn objects_are_what_the_api_server_takes() {
             TORCH,
             "{spec: {pytorchReplicaSpecs: {Worker: {template: {spec: {dnsPolicy: Nope}}}}}}",
             refused(
-                "dnsPolicy",
+                "spec.pytorchReplicaSpecs.Worker.template.spec.dnsPolicy",
                 "is `Nope`, and has to be `ClusterFirst`, `ClusterFirstWithHostNet`, `Default` or `None`",
             ),
         ),

@@ -8,7 +8,13 @@ use crate::node::Node;
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
     match here.name {
-        "Container" => container(here),
+        "Container" => {
+            container(here);
+            image(here);
+            probes(here);
+        }
+        "SleepAction" => sleep(here),
+        "ContainerResizePolicy" => resized(here),
         "EnvVar" => variable(here),
         "EnvVarSource" => one_of(here, here.node, FROM, true),
         "EnvFromSource" => one_of(here, here.node, &["configMapRef", "secretRef"], true),
@@ -108,6 +114,89 @@ fn container(here: &mut Here<'_, '_>) {
     }
 }
 
+/// The API server takes spaces in the image of a template, and refuses the pods; no node takes one anywhere.
+///
+/// Sources: kubernetes `pkg/apis/core/validation/validation.go`, `validateContainerCommon` and
+/// `validateContainerOnlyForPod`; distribution/reference `regexp.go` (from memory).
+fn image(here: &mut Here<'_, '_>) {
+    let Some(Read::Text(image)) = get(here.node, "image").map(read) else {
+        return;
+    };
+    if image.is_empty() {
+        here.refuse(
+            [Step::from("image")],
+            |path| format!("`{path}` is empty"),
+            "write an image",
+        );
+    } else if image.contains(char::is_whitespace) {
+        let meant = image.trim();
+        let meant = (!meant.contains(char::is_whitespace) && !meant.is_empty()).then_some(meant);
+        here.refuse(
+            [Step::from("image")],
+            |path| format!("`{path}` is `{image}`, and no image has a space in its name"),
+            match meant {
+                Some(meant) => format!("write `{meant}`"),
+                None => "write it without spaces".to_owned(),
+            },
+        );
+        here.meant(meant.map(str::to_owned));
+    }
+}
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateReadinessProbe`.
+fn probes(here: &mut Here<'_, '_>) {
+    let Some(probe) = get(here.node, "readinessProbe") else {
+        return;
+    };
+    if get(probe, "terminationGracePeriodSeconds").is_some() {
+        here.refuse(
+            ["readinessProbe", "terminationGracePeriodSeconds"].map(Step::from),
+            |path| format!("`{path}`: what is not ready is not ended"),
+            "remove it",
+        );
+    }
+}
+
+/// How long a pod has to end, where it does not say.
+///
+/// Source: kubernetes `pkg/apis/core/v1/defaults.go`, `SetDefaults_PodSpec`.
+const GRACE: i128 = 30;
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateSleepAction`.
+fn sleep(here: &mut Here<'_, '_>) {
+    let pod = here.around("PodSpec");
+    let own = pod.and_then(|pod| get(pod, "terminationGracePeriodSeconds"));
+    let grace = match own.map(read) {
+        Some(Read::Whole(seconds)) => seconds,
+        None if pod.is_some() && here.is_whole => GRACE,
+        _ => return,
+    };
+    let Some(seconds) = whole(here.node, "seconds") else {
+        return;
+    };
+    if seconds < 0 || seconds > grace {
+        here.refuse(
+            [Step::from("seconds")],
+            |path| {
+                format!("`{path}` is {seconds}, and the pod has {grace} seconds to end (`terminationGracePeriodSeconds`)")
+            },
+            format!("write at most {grace}, or a longer `terminationGracePeriodSeconds`"),
+        );
+    }
+}
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateResizePolicy`.
+fn resized(here: &mut Here<'_, '_>) {
+    if let Some(name) = text(here.node, "resourceName").filter(|it| !["cpu", "memory"].contains(it))
+    {
+        here.refuse(
+            [Step::from("resourceName")],
+            |path| format!("`{path}` is `{name}`, and has to be `cpu` or `memory`"),
+            "write `cpu` or `memory`",
+        );
+    }
+}
+
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateEnvVarValueFrom`.
 fn variable(here: &mut Here<'_, '_>) {
     let from = get(here.node, "valueFrom");
@@ -178,19 +267,35 @@ fn profile(here: &mut Here<'_, '_>) {
     }
 }
 
-/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateVolumeMounts` and
-/// `validateLocalDescendingPath`.
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateVolumeMounts`,
+/// `validateLocalDescendingPath` and `validateMountPropagation`.
 fn mount(here: &mut Here<'_, '_>) {
     let both = ["subPath", "subPathExpr"].map(|key| text(here.node, key));
     if let [Some(_), Some(_)] = both {
         one_of(here, here.node, &["subPath", "subPathExpr"], false);
     }
     let is_outside = |path: &str| path.starts_with('/') || path.split('/').any(|part| part == "..");
-    if let Some(path) = both[0].filter(|path| is_outside(path)) {
+    for (key, path) in ["subPath", "subPathExpr"].into_iter().zip(both) {
+        if let Some(path) = path.filter(|path| is_outside(path)) {
+            here.refuse(
+                [Step::from(key)],
+                |at| format!("`{at}` is `{path}`, which is no path within the volume"),
+                "write it without `/` before it and without `..`",
+            );
+        }
+    }
+    let container = here
+        .around("Container")
+        .and_then(|it| it.get("securityContext"));
+    let is_privileged = container.and_then(|it| switch(it, "privileged")) == Some(true);
+    if text(here.node, "mountPropagation") == Some("Bidirectional")
+        && !is_privileged
+        && here.is_whole
+    {
         here.refuse(
-            [Step::from("subPath")],
-            |at| format!("`{at}` is `{path}`, which is no path within the volume"),
-            "write it without `/` before it and without `..`",
+            [Step::from("mountPropagation")],
+            |path| format!("`{path}` is `Bidirectional`, which is for privileged containers alone"),
+            "write `HostToContainer`, or `privileged: true` into the container's `securityContext`",
         );
     }
 }

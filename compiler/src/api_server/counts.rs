@@ -1,8 +1,9 @@
 //! Numbers that have a least or a most.
 
-use super::Here;
 use super::place::Step;
 use super::read::{Read, get, read, text};
+use super::types::fields;
+use super::{Here, priority};
 use crate::node::Node;
 
 /// The greatest number of 32 bits.
@@ -12,12 +13,18 @@ const MOST: i128 = i32::MAX as i128;
 const PORT: i128 = 65_535;
 const MODE: i128 = 0o777;
 
+/// The highest priority that users may give.
+///
+/// Source: kubernetes `pkg/apis/scheduling/types.go`, `HighestUserDefinablePriority`.
+const PRIORITY: i128 = 1_000_000_000;
+
 /// What numbers may be, by type and field: the least and the most.
 ///
 /// Sources: kubernetes `pkg/apis/core/validation/validation.go` (`validateContainerPorts`, `validateProbe`,
 /// `ValidatePortNumOrName`, `ValidateNonnegativeField`, `validateTopologySpreadConstraints`, `ValidatePodSpec`,
-/// `ValidateSecurityContext`, `validateKeyToPath`), `pkg/apis/apps/validation/validation.go` and
-/// `pkg/apis/batch/validation/validation.go`.
+/// `ValidateSecurityContext`, `validateKeyToPath`), `pkg/apis/apps/validation/validation.go`,
+/// `pkg/apis/batch/validation/validation.go`, `pkg/apis/autoscaling/validation/validation.go`,
+/// `pkg/apis/networking/validation/validation.go` and `pkg/apis/scheduling/validation/validation.go`.
 const RANGES: &[(&str, &str, i128, i128)] = &[
     ("ConfigMapVolumeSource", "defaultMode", 0, MODE),
     ("ContainerPort", "containerPort", 1, PORT),
@@ -38,7 +45,12 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
     ("DeploymentSpec", "revisionHistoryLimit", 0, MOST),
     ("DownwardAPIVolumeSource", "defaultMode", 0, MODE),
     ("GRPCAction", "port", 1, PORT),
+    ("HPAScalingPolicy", "periodSeconds", 1, 1800),
+    ("HPAScalingPolicy", "value", 1, MOST),
+    ("HPAScalingRules", "stabilizationWindowSeconds", 0, 3600),
     ("HTTPGetAction", "port", 1, PORT),
+    ("HorizontalPodAutoscalerSpec", "maxReplicas", 1, MOST),
+    ("HorizontalPodAutoscalerSpec", "minReplicas", 0, MOST),
     ("JobSpec", "activeDeadlineSeconds", 0, i64::MAX as i128),
     ("JobSpec", "backoffLimit", 0, MOST),
     ("JobSpec", "backoffLimitPerIndex", 0, MOST),
@@ -47,11 +59,15 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
     ("JobSpec", "parallelism", 0, MOST),
     ("JobSpec", "ttlSecondsAfterFinished", 0, MOST),
     ("KeyToPath", "mode", 0, MODE),
+    ("MetricTarget", "averageUtilization", 1, MOST),
+    ("NetworkPolicyPort", "endPort", 1, PORT),
+    ("NetworkPolicyPort", "port", 1, PORT),
     ("PodSecurityContext", "fsGroup", 0, MOST),
     ("PodSecurityContext", "runAsGroup", 0, MOST),
     ("PodSecurityContext", "runAsUser", 0, MOST),
     ("PodSpec", "activeDeadlineSeconds", 1, MOST),
     ("PreferredSchedulingTerm", "weight", 1, 100),
+    ("PriorityClass", "value", i32::MIN as i128, PRIORITY),
     ("Probe", "failureThreshold", 0, MOST),
     ("Probe", "initialDelaySeconds", 0, MOST),
     ("Probe", "periodSeconds", 0, MOST),
@@ -66,6 +82,8 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
     ("ProjectedVolumeSource", "defaultMode", 0, MODE),
     ("ReplicaSetSpec", "minReadySeconds", 0, MOST),
     ("ReplicaSetSpec", "replicas", 0, MOST),
+    ("ReplicationControllerSpec", "minReadySeconds", 0, MOST),
+    ("ReplicationControllerSpec", "replicas", 0, MOST),
     ("RollingUpdateStatefulSetStrategy", "partition", 0, MOST),
     ("SecretVolumeSource", "defaultMode", 0, MODE),
     ("SecurityContext", "runAsGroup", 0, MOST),
@@ -76,9 +94,11 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
         600,
         1 << 32,
     ),
+    ("ServiceBackendPort", "number", 1, PORT),
     ("ServicePort", "nodePort", 0, PORT),
     ("ServicePort", "port", 1, PORT),
     ("ServicePort", "targetPort", 1, PORT),
+    ("StatefulSetOrdinals", "start", 0, MOST),
     ("StatefulSetSpec", "minReadySeconds", 0, MOST),
     ("StatefulSetSpec", "replicas", 0, MOST),
     ("StatefulSetSpec", "revisionHistoryLimit", 0, MOST),
@@ -86,20 +106,39 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
     ("TopologySpreadConstraint", "maxSkew", 1, MOST),
     ("TopologySpreadConstraint", "minDomains", 1, MOST),
     ("WeightedPodAffinityTerm", "weight", 1, 100),
+    ("v1.HorizontalPodAutoscalerSpec", "maxReplicas", 1, MOST),
+    ("v1.HorizontalPodAutoscalerSpec", "minReplicas", 0, MOST),
+    (
+        "v1.HorizontalPodAutoscalerSpec",
+        "targetCPUUtilizationPercentage",
+        1,
+        MOST,
+    ),
 ];
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
     let name = here.name;
-    for (_, field, least, most) in RANGES.iter().filter(|it| it.0 == name) {
+    // Kubernetes' own classes are above all others.
+    let class = here.node.get("metadata").and_then(|it| text(it, "name"));
+    let is_free = name == "PriorityClass" && class.is_some_and(priority::is_kubernetes);
+    let own = RANGES.iter().filter(|it| it.0 == name && !is_free);
+    let own = own.map(|(_, field, least, most)| (*field, *least, *most));
+    let of_custom = fields(name).iter().filter_map(|field| {
+        let (least, most) = (field.limits.least, field.limits.most);
+        let is_any = least.is_none() && most.is_none();
+        let (least, most) = (least.unwrap_or(i128::MIN), most.unwrap_or(MOST));
+        (!is_any).then_some((field.name, least, most))
+    });
+    for (field, least, most) in own.chain(of_custom) {
         let Some(Read::Whole(number)) = get(here.node, field).map(read) else {
             continue;
         };
         // What does not fit into the type was said of its type.
-        let is_too_large = number > MOST && *most <= MOST;
-        if !(*least..=*most).contains(&number) && !is_too_large {
-            let (may_be, help) = range(*least, *most, number);
+        let is_too_large = number > MOST && most <= MOST;
+        if !(least..=most).contains(&number) && !is_too_large {
+            let (may_be, help) = range(least, most, number);
             here.refuse(
-                [Step::from(*field)],
+                [Step::from(field)],
                 |path| format!("`{path}` is {number}, and has to be {may_be}"),
                 help,
             );

@@ -3,13 +3,14 @@
 use super::Here;
 use super::place::Step;
 use super::read::{Read, get, read};
+use super::types::{defined_by, fields};
 use crate::diag::words::{all, nearest};
 use crate::node::Node;
 
 /// The words of each such field, by type and field.
 ///
-/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `pkg/apis/apps/validation/validation.go` and
-/// `pkg/apis/batch/validation/validation.go` (`NotSupported`), and the descriptions of the fields, against which
+/// Source: kubernetes `pkg/apis/{core,apps,batch,autoscaling,networking,policy,rbac,storage}/validation/validation.go`
+/// (`NotSupported`), and the descriptions of the fields, against which
 /// `needs_upstream::api_types` holds this. Words that only newer versions or gates take are here too.
 pub static ENUMS: &[(&str, &str, &[&str])] = &[
     ("AppArmorProfile", "type", PROFILES),
@@ -33,7 +34,18 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
     ),
     ("DaemonSetUpdateStrategy", "type", UPDATES),
     ("DeploymentStrategy", "type", &["Recreate", "RollingUpdate"]),
+    ("HPAScalingPolicy", "type", &["Pods", "Percent"]),
+    (
+        "HPAScalingRules",
+        "selectPolicy",
+        &["Max", "Min", "Disabled"],
+    ),
     ("HTTPGetAction", "scheme", &["HTTP", "HTTPS"]),
+    (
+        "HTTPIngressPath",
+        "pathType",
+        &["Exact", "Prefix", "ImplementationSpecific"],
+    ),
     (
         "HostPathVolumeSource",
         "type",
@@ -60,6 +72,29 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         &["In", "NotIn", "Exists", "DoesNotExist"],
     ),
     (
+        "LimitRangeItem",
+        "type",
+        &["Container", "Pod", "PersistentVolumeClaim"],
+    ),
+    (
+        "MetricSpec",
+        "type",
+        &[
+            "ContainerResource",
+            "External",
+            "Object",
+            "Pods",
+            "Resource",
+        ],
+    ),
+    (
+        "MetricTarget",
+        "type",
+        &["Utilization", "Value", "AverageValue"],
+    ),
+    ("NetworkPolicyPort", "protocol", PROTOCOLS),
+    ("NetworkPolicySpec", "policyTypes", &["Ingress", "Egress"]),
+    (
         "NodeSelectorRequirement",
         "operator",
         &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"],
@@ -69,6 +104,22 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         "PersistentVolumeClaimSpec",
         "volumeMode",
         &["Filesystem", "Block"],
+    ),
+    ("PersistentVolumeSpec", "accessModes", MODES),
+    (
+        "PersistentVolumeSpec",
+        "persistentVolumeReclaimPolicy",
+        &["Retain", "Delete", "Recycle"],
+    ),
+    (
+        "PersistentVolumeSpec",
+        "volumeMode",
+        &["Filesystem", "Block"],
+    ),
+    (
+        "PodDisruptionBudgetSpec",
+        "unhealthyPodEvictionPolicy",
+        &["IfHealthyBudget", "AlwaysAllow"],
     ),
     (
         "PodFailurePolicyOnExitCodesRequirement",
@@ -80,6 +131,7 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         "action",
         &["FailJob", "FailIndex", "Ignore", "Count"],
     ),
+    ("PodOS", "name", &["linux", "windows"]),
     (
         "PodSecurityContext",
         "fsGroupChangePolicy",
@@ -106,6 +158,19 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         &["PreemptLowerPriority", "Never"],
     ),
     ("PodSpec", "restartPolicy", RESTART),
+    (
+        "PriorityClass",
+        "preemptionPolicy",
+        &["PreemptLowerPriority", "Never"],
+    ),
+    ("ResourceQuotaSpec", "scopes", SCOPES),
+    ("RoleRef", "kind", &["Role", "ClusterRole"]),
+    (
+        "ScopedResourceSelectorRequirement",
+        "operator",
+        &["In", "NotIn", "Exists", "DoesNotExist"],
+    ),
+    ("ScopedResourceSelectorRequirement", "scopeName", SCOPES),
     ("SeccompProfile", "type", PROFILES),
     ("SecurityContext", "procMount", &["Default", "Unmasked"]),
     ("ServicePort", "protocol", PROTOCOLS),
@@ -146,6 +211,13 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         &["OrderedReady", "Parallel"],
     ),
     ("StatefulSetUpdateStrategy", "type", UPDATES),
+    ("StorageClass", "reclaimPolicy", &["Delete", "Retain"]),
+    (
+        "StorageClass",
+        "volumeBindingMode",
+        &["Immediate", "WaitForFirstConsumer"],
+    ),
+    ("Subject", "kind", &["ServiceAccount", "User", "Group"]),
     (
         "Toleration",
         "effect",
@@ -182,23 +254,83 @@ const PROFILES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
 const PULL: &[&str] = &["Always", "IfNotPresent", "Never"];
 const RESTART: &[&str] = &["Always", "OnFailure", "Never"];
+const SCOPES: &[&str] = &[
+    "BestEffort",
+    "CrossNamespacePodAffinity",
+    "NotBestEffort",
+    "NotTerminating",
+    "PriorityClass",
+    "Terminating",
+    "VolumeAttributesClass",
+];
 const UPDATES: &[&str] = &["RollingUpdate", "OnDelete"];
+
+/// Words that operators look for and their definitions do not say.
+///
+/// Sources: kubeflow/training-operator `pkg/apis/kubeflow.org/v1/common_types.go`, `CleanPodPolicy`, `RestartPolicy`
+/// and the words of `managedBy` (from memory);
+/// kubeflow/trainer@658725bd `manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml`, the rule of `managedBy`.
+const OF_OPERATORS: &[(&str, &str, &[&str])] = &[
+    (
+        "kubeflow.org/v1/PyTorchJob.spec.pytorchReplicaSpecs",
+        "restartPolicy",
+        &["Always", "OnFailure", "Never", "ExitCode"],
+    ),
+    (
+        "kubeflow.org/v1/PyTorchJob.spec.runPolicy",
+        "cleanPodPolicy",
+        &["All", "Running", "None"],
+    ),
+    (
+        "kubeflow.org/v1/PyTorchJob.spec.runPolicy",
+        "managedBy",
+        &[
+            "kubeflow.org/training-operator",
+            "kueue.x-k8s.io/multikueue",
+        ],
+    ),
+    (
+        "trainer.kubeflow.org/v1alpha1/TrainJob.spec",
+        "managedBy",
+        &[
+            "trainer.kubeflow.org/trainjob-controller",
+            "kueue.x-k8s.io/multikueue",
+        ],
+    ),
+];
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
     let name = here.name;
-    for (_, field, words) in ENUMS.iter().filter(|it| it.0 == name) {
-        let Some(value) = get(here.node, field) else {
+    for (_, field, words) in ENUMS.iter().chain(OF_OPERATORS).filter(|it| it.0 == name) {
+        // A range may be of what others bring, with their domain.
+        let is_theirs =
+            |value: &Node| matches!(read(value), Read::Text(kind) if kind.contains('/'));
+        if name == "LimitRangeItem" && get(here.node, field).is_some_and(is_theirs) {
             continue;
-        };
-        one(here, vec![Step::from(*field)], value, words);
-        for (index, item) in value.items().iter().enumerate() {
-            one(
-                here,
-                vec![Step::from(*field), Step::Item(index)],
-                item,
-                words,
-            );
         }
+        each(here, field, words);
+    }
+    for field in fields(name).iter().filter(|it| !it.limits.words.is_empty()) {
+        let before = here.found.len();
+        each(here, field.name, &field.limits.words);
+        for found in &mut here.found[before..] {
+            found.unknown_to = defined_by(name);
+        }
+    }
+}
+
+fn each(here: &mut Here<'_, '_>, field: &'static str, words: &[&str]) {
+    let Some(value) = get(here.node, field) else {
+        return;
+    };
+    one(here, vec![Step::from(field)], value, words);
+    for (index, item) in value.items().iter().enumerate() {
+        one(
+            here,
+            vec![Step::from(field), Step::Item(index)],
+            item,
+            words,
+        );
     }
 }
 
@@ -210,7 +342,10 @@ fn one(here: &mut Here<'_, '_>, below: Vec<Step>, value: &Node, words: &[&str]) 
     if text.is_empty() || words.contains(&text) {
         return;
     }
-    let near = nearest(text, words.iter().copied());
+    // Of short words nearly all are near: one with another beginning is another word.
+    let begins = |word: &str| word.chars().next().map(|it| it.to_ascii_lowercase());
+    let near = nearest(text, words.iter().copied())
+        .filter(|near| near.len() > 4 || begins(near) == begins(text));
     let help = match near {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("write {}", all(words, "or")),

@@ -7,27 +7,42 @@
 mod amounts;
 mod containers;
 mod counts;
+mod data;
+mod empty;
 mod enums;
+mod hosts;
+mod jobs;
+mod kernel;
+mod limits;
 mod names;
+mod network;
 mod operators;
 mod place;
 mod pods;
 pub mod priority;
+mod probes;
 mod read;
 mod references;
+mod rights;
 mod rules;
+mod scaling;
 mod scheduling;
 mod security;
-mod services;
+pub mod services;
+mod sets;
+mod sources;
+mod storage;
 mod strategies;
 mod types;
+mod volumes;
 
 use crate::node::{Node, Value};
 
 pub use enums::ENUMS;
 pub use place::{Step, place, words};
+pub use probes::lost_ports;
 pub use security::{insecure, level_name};
-pub use types::GONE;
+pub use types::{GONE, definitions};
 
 /// Something that the API server refuses, where, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +57,9 @@ pub struct Refused {
     pub help: String,
     /// The key or the value that was meant for sure enough to put it there.
     pub meant: Option<String>,
+    /// The project whose definition of a custom resource does not know a field or a word, and its version: another
+    /// version may.
+    pub unknown_to: Option<&'static str>,
 }
 
 /// How much of an object is there.
@@ -90,6 +108,7 @@ impl<'n> Here<'_, 'n> {
             path,
             help: help.into(),
             meant: None,
+            unknown_to: None,
         });
     }
 
@@ -117,20 +136,21 @@ impl<'n> Here<'_, 'n> {
     }
 }
 
-/// Whether an object is one of Kubernetes' own that are known here whole.
+/// Whether an object is one of Kubernetes' own, or a custom resource, that are known here whole.
 pub fn knows(api_version: &str, kind: &str) -> bool {
     types::of_object(api_version, kind).is_some()
 }
 
 /// What the API server refuses of an object, in the order of the text.
 pub fn look(api_version: &str, kind: &str, node: &Node, extent: Extent) -> Vec<Refused> {
+    let mut found = operators::look(api_version, kind, node, extent);
     if let Some(name) = types::of_object(api_version, kind) {
-        return part(node, Vec::new(), name, extent);
+        found.extend(part(node, Vec::new(), name, extent));
+        return found;
     }
     let pods = templates(node).into_iter();
-    let pods = pods.flat_map(|(path, name, node)| part(node, path, name, extent));
-    let own = operators::look(api_version, kind, node, extent).into_iter();
-    own.chain(pods).collect()
+    found.extend(pods.flat_map(|(path, name, node)| part(node, path, name, extent)));
+    found
 }
 
 /// What the API server refuses of the specification of a pod, wherever that stands.

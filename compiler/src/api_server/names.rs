@@ -2,12 +2,13 @@
 
 use super::Here;
 use super::place::Step;
-use super::read::{Read, get, read, text};
+use super::read::{Read, get, items, read, text};
+use super::types::fields;
 use crate::node::Entry;
 
 /// What a name may look like.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+pub(super) enum Form {
     /// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go`, `IsDNS1123Label`.
     Label,
     /// Source: `IsDNS1123Subdomain` there.
@@ -18,6 +19,8 @@ enum Form {
     Value,
     /// Source: `IsValidPortName` there.
     Port,
+    /// Source: `staging/src/k8s.io/apimachinery/pkg/api/validation/path/name.go`, `IsValidPathSegmentName`.
+    Segment,
     /// Source: `IsRelaxedEnvVarName` there, which versions since 1.32 ask.
     Variable,
 }
@@ -26,21 +29,38 @@ enum Form {
 ///
 /// Source: kubernetes `pkg/apis/core/validation/validation.go` (`validateContainerCommon`, `validateContainerPorts`,
 /// `ValidateEnv`, `ValidateTolerations`, `ValidateNodeSelectorRequirement`, `validatePodAffinityTerm`,
-/// `ValidatePodSpec`).
+/// `validatePersistentClaimVolumeSource`, `ValidatePodSpec`).
 const NAMES: &[(&str, &str, Form)] = &[
     ("Container", "name", Form::Label),
     ("ContainerPort", "name", Form::Port),
+    ("EnvFromSource", "prefix", Form::Variable),
     ("EnvVar", "name", Form::Variable),
+    ("CrossVersionObjectReference", "name", Form::Segment),
+    ("IngressServiceBackend", "name", Form::Label),
     ("LabelSelectorRequirement", "key", Form::Qualified),
     ("NodeSelectorRequirement", "key", Form::Qualified),
+    (
+        "PersistentVolumeClaimSpec",
+        "storageClassName",
+        Form::Subdomain,
+    ),
+    (
+        "PersistentVolumeClaimVolumeSource",
+        "claimName",
+        Form::Subdomain,
+    ),
     ("PodAffinityTerm", "topologyKey", Form::Qualified),
+    ("PodReadinessGate", "conditionType", Form::Qualified),
     ("PodResourceClaim", "name", Form::Label),
+    ("PodSchedulingGate", "name", Form::Qualified),
     ("PodSpec", "hostname", Form::Label),
     ("PodSpec", "nodeName", Form::Subdomain),
     ("PodSpec", "priorityClassName", Form::Subdomain),
     ("PodSpec", "runtimeClassName", Form::Subdomain),
     ("PodSpec", "serviceAccountName", Form::Subdomain),
     ("PodSpec", "subdomain", Form::Label),
+    ("RoleRef", "name", Form::Segment),
+    ("ServiceBackendPort", "name", Form::Port),
     ("ServicePort", "name", Form::Label),
     ("Toleration", "key", Form::Qualified),
     ("TopologySpreadConstraint", "topologyKey", Form::Qualified),
@@ -50,6 +70,7 @@ const NAMES: &[(&str, &str, Form)] = &[
 /// What is called what in ports of probes and services, which are numbers too.
 const PORTS: &[&str] = &[
     "HTTPGetAction.port",
+    "NetworkPolicyPort.port",
     "TCPSocketAction.port",
     "ServicePort.targetPort",
 ];
@@ -59,6 +80,11 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     for (_, field, form) in NAMES.iter().filter(|it| it.0 == name) {
         if let Some(value) = text(here.node, field) {
             one(here, vec![Step::from(*field)], value, *form);
+        }
+    }
+    for field in fields(name).iter().filter(|it| it.limits.is_name) {
+        if let Some(value) = text(here.node, field.name) {
+            one(here, vec![Step::from(field.name)], value, Form::Subdomain);
         }
     }
     for port in PORTS {
@@ -72,6 +98,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
         "ObjectMeta" => metadata(here),
         "LabelSelector" => labels(here, "matchLabels"),
         "PodSpec" => labels(here, "nodeSelector"),
+        "ServiceSpec" => labels(here, "selector"),
         "Toleration" => {
             let is_equal = text(here.node, "operator").is_none_or(|it| it == "Equal");
             if let Some(value) = text(here.node, "value").filter(|_| is_equal) {
@@ -79,6 +106,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             }
         }
         "LabelSelectorRequirement" | "NodeSelectorRequirement" => values(here),
+        "PodAffinityTerm" => namespaces(here),
         _ => {}
     }
 }
@@ -102,10 +130,10 @@ fn metadata(here: &mut Here<'_, '_>) {
         return;
     }
     let kind = here.above.first().map_or("", |it| it.0);
-    let form = if kind == "Service" {
-        Form::Label
-    } else {
-        Form::Subdomain
+    let form = match kind {
+        "Namespace" | "Service" => Form::Label,
+        "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding" => Form::Segment,
+        _ => Form::Subdomain,
     };
     if let Some(name) = text(here.node, "name") {
         one(here, vec![Step::from("name")], name, form);
@@ -181,7 +209,16 @@ fn values(here: &mut Here<'_, '_>) {
     }
 }
 
-fn one(here: &mut Here<'_, '_>, below: Vec<Step>, name: &str, form: Form) {
+fn namespaces(here: &mut Here<'_, '_>) {
+    for (index, name) in items(here.node, "namespaces") {
+        if let Read::Text(name) = read(name) {
+            let below = vec![Step::from("namespaces"), Step::Item(index)];
+            one(here, below, name, Form::Label);
+        }
+    }
+}
+
+pub(super) fn one(here: &mut Here<'_, '_>, below: Vec<Step>, name: &str, form: Form) {
     let Some(problem) = problem(name, form) else {
         return;
     };
@@ -212,6 +249,7 @@ impl Form {
             Self::Port => {
                 "write at most 15 lower-case letters, digits and `-`, one letter among them"
             }
+            Self::Segment => "write it without `/` and `%`",
             Self::Variable => "write letters, digits and `_`",
         }
     }
@@ -228,11 +266,12 @@ fn problem(name: &str, form: Form) -> Option<&'static str> {
         },
         Form::Value => name.is_empty() || is_part(name),
         Form::Port => return port(name),
+        Form::Segment => ![".", ".."].contains(&name) && !name.contains(['/', '%']),
         Form::Variable => {
             !name.contains('=') && name.bytes().all(|byte| (b' '..=b'~').contains(&byte))
         }
     };
-    let longest = if matches!(form, Form::Subdomain) {
+    let longest = if matches!(form, Form::Subdomain | Form::Segment) {
         253
     } else {
         63

@@ -32,6 +32,7 @@ pub(super) fn look(api_version: &str, kind: &str, root: &Node, extent: Extent) -
                 path: path.clone(),
                 help: format!("write {}", diag::words::all(PARTS, "or")),
                 meant: diag::words::nearest(&entry.key, PARTS.iter().copied()).map(str::to_owned),
+                unknown_to: None,
             });
         }
         if entry.key == "Master" && whole(&entry.value, "replicas").is_some_and(|it| it != 1) {
@@ -42,6 +43,7 @@ pub(super) fn look(api_version: &str, kind: &str, root: &Node, extent: Extent) -
                 path: below,
                 help: "write `1`, and the others as `Worker`".to_owned(),
                 meant: None,
+                unknown_to: None,
             });
         }
         if extent == Extent::Whole {
@@ -73,6 +75,7 @@ fn container(part: &Node, path: &[Step]) -> Option<Refused> {
             "call the container that trains `{CONTAINER}`: the operator sets it up by this name"
         ),
         meant: is_one.then(|| CONTAINER.to_owned()),
+        unknown_to: None,
     })
 }
 

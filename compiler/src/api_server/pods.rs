@@ -4,8 +4,9 @@ use super::Here;
 use super::containers::{one_of, runs_as_root};
 use super::place::Step;
 use super::read::{Read, get, items, read, switch, text};
-use super::types::{Type, fields};
+use super::types::{Type, fields, is_custom};
 use crate::diag::words::all;
+use crate::node::Node;
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
     match here.name {
@@ -15,6 +16,8 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             deadline(here);
             names(here);
             users(here);
+            ephemeral(here);
+            whole(here);
         }
         "Volume" => volume(here),
         _ => {}
@@ -33,29 +36,84 @@ fn some(here: &mut Here<'_, '_>) {
     }
 }
 
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidatePodTemplateSpec` and `ValidatePodCreate`.
+fn ephemeral(here: &mut Here<'_, '_>) {
+    if items(here.node, "ephemeralContainers").next().is_some() {
+        here.refuse(
+            [Step::from("ephemeralContainers")],
+            |path| {
+                format!("`{path}` are for pods that run, and are added to them by `kubectl debug`")
+            },
+            "write them into `containers` or `initContainers`, or remove them",
+        );
+    }
+}
+
+/// What a pod asks for as a whole, and what is added to that.
+///
+/// Sources: kubernetes `pkg/apis/core/validation/validation.go`, `validatePodResources`;
+/// `plugin/pkg/admission/runtimeclass/admission.go`, `validateOverhead` (from memory).
+fn whole(here: &mut Here<'_, '_>) {
+    let own = here.node.get("resources");
+    for list in ["limits", "requests"] {
+        let entries = own
+            .and_then(|it| it.get(list))
+            .map_or(&[][..], Node::entries);
+        let is_other = |name: &str| {
+            !["cpu", "memory"].contains(&name)
+                && !name.starts_with("hugepages-")
+                && !name.contains("{{")
+        };
+        for entry in entries.iter().filter(|entry| is_other(&entry.key)) {
+            here.refuse(
+                ["resources", list, &entry.key].map(Step::from),
+                |path| format!("`{path}`: only a container can ask for it"),
+                "write it into the container's `resources`",
+            );
+        }
+    }
+    let has_class = get(here.node, "runtimeClassName").is_some();
+    if get(here.node, "overhead").is_some() && !has_class && here.is_whole {
+        here.refuse(
+            [Step::from("overhead")],
+            |path| format!("`{path}` is what a RuntimeClass says, and the pod has none"),
+            "remove it",
+        );
+    }
+}
+
 /// Objects that keep their pods running, and those whose pods come to an end.
 const LASTING: &[&str] = &[
     "DeploymentSpec",
     "StatefulSetSpec",
     "DaemonSetSpec",
     "ReplicaSetSpec",
+    "leaderworkerset.x-k8s.io/v1/LeaderWorkerSet.spec",
 ];
 
 /// Other words are refused as such.
 const POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
 
 /// Sources: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidatePodTemplateSpecForReplicaSet`,
-/// `ValidateStatefulSetSpec`, `ValidateDaemonSetSpec`; `pkg/apis/batch/validation/validation.go`, `validateJobSpec`.
+/// `ValidateStatefulSetSpec`, `ValidateDaemonSetSpec`; `pkg/apis/batch/validation/validation.go`, `validateJobSpec`;
+/// kubernetes-sigs/jobset `pkg/webhooks/jobset_webhook.go`, `Default` (from memory).
 fn restarts(here: &mut Here<'_, '_>) {
     let lasting = LASTING.iter().find(|name| here.around(name).is_some());
     let is_job = here.around("JobSpec").is_some();
+    let is_own = here.above.first().is_none_or(|it| !is_custom(it.0));
     let allowed: &[&str] = match (lasting, is_job) {
         (Some(_), _) => &["Always"],
         (None, true) => &["OnFailure", "Never"],
         (None, false) => return,
     };
     let what = match lasting {
-        Some(name) => format!("a {}", name.trim_end_matches("Spec")),
+        Some(name) => {
+            let name = name.rsplit('/').next().unwrap_or(name);
+            format!(
+                "a {}",
+                name.trim_end_matches(".spec").trim_end_matches("Spec")
+            )
+        }
         None => "a Job".to_owned(),
     };
     match text(here.node, "restartPolicy") {
@@ -67,8 +125,8 @@ fn restarts(here: &mut Here<'_, '_>) {
                 format!("write {allowed}"),
             );
         }
-        // Nobody says anything: `Always`.
-        None if is_job && here.is_whole && get(here.node, "restartPolicy").is_none() => {
+        // Nobody says anything: `Always`. A JobSet says `OnFailure` then.
+        None if is_job && is_own && here.is_whole && get(here.node, "restartPolicy").is_none() => {
             here.refuse(
                 [],
                 |path| format!("`{path}` has no `restartPolicy`, and {what} needs one"),

@@ -24,6 +24,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     }
     once(here, "volumes", "name");
     once(here, "resourceClaims", "name");
+    once(here, "schedulingGates", "name");
     containers(here);
     host_ports(here);
     if here.is_whole {
@@ -81,10 +82,11 @@ fn each(pod: &Node) -> impl Iterator<Item = (&'static str, usize, &Node)> {
 
 fn mounts(here: &mut Here<'_, '_>) {
     let volumes = items(here.node, "volumes").filter_map(|(_, volume)| text(volume, "name"));
-    let set = here.around("StatefulSetSpec");
-    let claims = set
-        .into_iter()
-        .flat_map(|set| items(set, "volumeClaimTemplates"));
+    // StatefulSets and LeaderWorkerSets bring volumes, and so do JobSets by policies.
+    let around = || here.above.iter().map(|(_, node)| *node);
+    let policies = around().flat_map(|it| items(it, "volumeClaimPolicies"));
+    let claims = around().flat_map(|it| items(it, "volumeClaimTemplates"));
+    let claims = claims.chain(policies.flat_map(|(_, policy)| items(policy, "templates")));
     let claims = claims.filter_map(|(_, claim)| text(claim.get("metadata")?, "name"));
     let known: BTreeSet<_> = volumes.chain(claims).collect();
     // A name that is filled in later may be any.
@@ -92,6 +94,7 @@ fn mounts(here: &mut Here<'_, '_>) {
     if open.any(|(_, volume)| get(volume, "name").is_some() && text(volume, "name").is_none()) {
         return;
     }
+    devices(here);
     for (list, at, container) in each(here.node) {
         for mounted in ["volumeMounts", "volumeDevices"] {
             for (index, mount) in items(container, mounted) {
@@ -116,6 +119,43 @@ fn mounts(here: &mut Here<'_, '_>) {
                     help,
                 );
             }
+        }
+    }
+}
+
+/// What is a device of a container is a claim, and no folder of it too.
+fn devices(here: &mut Here<'_, '_>) {
+    let claims = ["persistentVolumeClaim", "ephemeral"];
+    let others = items(here.node, "volumes")
+        .filter(|(_, it)| claims.iter().all(|key| get(it, key).is_none()));
+    let others: BTreeSet<_> = others
+        .filter_map(|(_, volume)| text(volume, "name"))
+        .collect();
+    for (list, at, container) in each(here.node) {
+        let mounted = items(container, "volumeMounts").filter_map(|(_, mount)| text(mount, "name"));
+        let mounted: BTreeSet<_> = mounted.collect();
+        for (index, device) in items(container, "volumeDevices") {
+            let Some(name) = text(device, "name") else {
+                continue;
+            };
+            let problem = if others.contains(name) {
+                "no claim of a volume"
+            } else if mounted.contains(name) {
+                "among `volumeMounts` too"
+            } else {
+                continue;
+            };
+            here.refuse(
+                [
+                    list.into(),
+                    at.into(),
+                    "volumeDevices".into(),
+                    index.into(),
+                    "name".into(),
+                ],
+                |path| format!("`{path}` is `{name}`, which is {problem}"),
+                "write the name of a `persistentVolumeClaim` that is a device alone",
+            );
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Everything that is asked of an object on the way.
 
 use super::{
-    Here, amounts, containers, counts, enums, names, pods, references, scheduling, services,
-    strategies,
+    Here, amounts, containers, counts, data, empty, enums, hosts, jobs, kernel, limits, names,
+    network, pods, priority, references, rights, scaling, scheduling, services, sets, sources,
+    storage, strategies, volumes,
 };
 
 /// Asks all rules.
@@ -16,5 +17,19 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     pods::look(here);
     scheduling::look(here);
     strategies::look(here);
+    jobs::look(here);
+    sources::look(here);
+    hosts::look(here);
+    empty::look(here);
+    volumes::look(here);
+    kernel::look(here);
     services::look(here);
+    scaling::look(here);
+    network::look(here);
+    limits::look(here);
+    storage::look(here);
+    rights::look(here);
+    data::look(here);
+    priority::look(here);
+    sets::look(here);
 }

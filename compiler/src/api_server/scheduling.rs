@@ -1,5 +1,7 @@
 //! Tolerations, affinity and selectors: words that need others beside them, or bear none.
 
+use std::collections::BTreeSet;
+
 use super::Here;
 use super::place::Step;
 use super::read::{Read, get, items, read, text};
@@ -10,7 +12,12 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
         "Toleration" => toleration(here),
         "NodeSelectorRequirement" | "LabelSelectorRequirement" => requirement(here),
         "NodeSelector" => terms(here),
+        "NodeSelectorTerm" => matched(here),
         "TopologySpreadConstraint" => domains(here),
+        "PodSpec" => {
+            spread(here);
+            gated(here);
+        }
         _ => {}
     }
 }
@@ -99,6 +106,65 @@ fn terms(here: &mut Here<'_, '_>) {
             |path| format!("`{path}` is empty"),
             "write a term, or remove what requires it",
         );
+    }
+}
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateNodeFieldSelectorRequirement`.
+fn matched(here: &mut Here<'_, '_>) {
+    for (index, field) in items(here.node, "matchFields") {
+        let mut way = vec![Step::from("matchFields"), Step::from(index)];
+        if let Some(key) = text(field, "key").filter(|key| *key != "metadata.name") {
+            way.push(Step::from("key"));
+            here.refuse(
+                way,
+                |path| format!("`{path}` is `{key}`, and has to be `metadata.name`"),
+                "write `metadata.name`, or a label into `matchExpressions`",
+            );
+        } else if text(field, "operator").is_some_and(|it| !["In", "NotIn"].contains(&it)) {
+            way.push(Step::from("operator"));
+            here.refuse(
+                way,
+                |path| format!("`{path}` has to be `In` or `NotIn`"),
+                "write `In` or `NotIn`",
+            );
+        } else if get(field, "values").is_some_and(|it| it.items().len() > 1) {
+            way.push(Step::from("values"));
+            here.refuse(
+                way,
+                |path| format!("`{path}` has more than one, and a node has one name"),
+                "write one name, and a term for each other",
+            );
+        }
+    }
+}
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidatePodCreate`.
+fn gated(here: &mut Here<'_, '_>) {
+    let gates = items(here.node, "schedulingGates").count();
+    if gates > 0 && get(here.node, "nodeName").is_some() {
+        here.refuse(
+            [Step::from("nodeName")],
+            |path| format!("`{path}` cannot be with `schedulingGates`"),
+            "remove one of the two",
+        );
+    }
+}
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateSpreadConstraintNotRepeat`.
+fn spread(here: &mut Here<'_, '_>) {
+    let mut seen = BTreeSet::new();
+    for (index, it) in items(here.node, "topologySpreadConstraints") {
+        let (Some(key), Some(how)) = (text(it, "topologyKey"), text(it, "whenUnsatisfiable"))
+        else {
+            continue;
+        };
+        if !seen.insert((key, how)) {
+            here.refuse(
+                [Step::from("topologySpreadConstraints"), Step::from(index)],
+                |path| format!("`{path}` has a `topologyKey` and a `whenUnsatisfiable` that are there already"),
+                "remove one of the two",
+            );
+        }
     }
 }
 

@@ -20,7 +20,6 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
             progress(here);
         }
         "StatefulSetSpec" | "DaemonSetSpec" | "ReplicaSetSpec" => selects(here),
-        "JobSpec" => job(here),
         "CronJobSpec" => schedule(here),
         _ => {}
     }
@@ -91,34 +90,25 @@ fn rolling(here: &mut Here<'_, '_>, other: &str) {
     }
 }
 
-/// Source: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateDeploymentSpec`.
+/// Sources: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateDeploymentSpec`;
+/// `pkg/apis/apps/v1/defaults.go`, `SetDefaults_Deployment`.
 fn progress(here: &mut Here<'_, '_>) {
+    const DEADLINE: i128 = 600;
+    let own = get(here.node, "progressDeadlineSeconds");
     let deadline = whole(here.node, "progressDeadlineSeconds");
     let ready = whole(here.node, "minReadySeconds").unwrap_or(0);
+    if own.is_none() && ready >= DEADLINE && here.is_whole {
+        here.refuse(
+            [Step::from("minReadySeconds")],
+            |path| format!("`{path}` is {ready}, and a `progressDeadlineSeconds`, which is {DEADLINE}, has to be more"),
+            format!("write a `progressDeadlineSeconds` of more than {ready} beside it"),
+        );
+    }
     if let Some(deadline) = deadline.filter(|it| *it >= 0 && *it <= ready) {
         here.refuse(
             [Step::from("progressDeadlineSeconds")],
             |path| format!("`{path}` is {deadline}, and has to be more than `minReadySeconds`"),
             format!("write more than {ready}"),
-        );
-    }
-}
-
-/// Source: kubernetes `pkg/apis/batch/validation/validation.go`, `validateJobSpec` and `ValidateJobTemplateSpec`.
-fn job(here: &mut Here<'_, '_>) {
-    let is_indexed = text(here.node, "completionMode") == Some("Indexed");
-    if is_indexed && here.is_whole && get(here.node, "completions").is_none() {
-        here.refuse(
-            [Step::from("completionMode")],
-            |path| format!("`{path}` is `Indexed`, and no `completions` are beside it"),
-            "write `completions`",
-        );
-    }
-    if here.around("CronJobSpec").is_some() && get(here.node, "selector").is_some() {
-        here.refuse(
-            [Step::from("selector")],
-            |path| format!("`{path}` is written by Kubernetes, for each job its own"),
-            "remove it",
         );
     }
 }
@@ -146,7 +136,7 @@ fn schedule(here: &mut Here<'_, '_>) {
 /// The API server refuses what makes pods that it does not select.
 ///
 /// Source: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateDeploymentSpec` and its like.
-fn selects(here: &mut Here<'_, '_>) {
+pub(super) fn selects(here: &mut Here<'_, '_>) {
     let Some(selector) = get(here.node, "selector") else {
         return;
     };

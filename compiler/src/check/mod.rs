@@ -105,6 +105,7 @@ mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
 mod priority_invalid;
+mod promise_taken;
 mod queue_claims_uncounted;
 mod queue_lends_too_much;
 mod queue_preempts_anyway;
@@ -292,6 +293,7 @@ pub static RULES: &[&Rule] = &[
     &disk_size_impossible::RULE,
     &storage_bucket_unavailable::RULE,
     &storage_bucket_name::RULE,
+    &promise_taken::RULE,
     &notebook_pool_missing::RULE,
     &notebook_offer_missing::RULE,
     &notebook_shares_several::RULE,

@@ -148,7 +148,16 @@ fn amount(what: &str, amount: Option<&Spanned<Quantity>>, report: &mut Report) -
     } else {
         "16Gi or 4Ti"
     };
-    draft.help(format!("write {examples}")).emit();
+    let is_fine = amount
+        .0
+        .split_once('.')
+        .is_some_and(|(_, part)| part.len() > 3 && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let help = if is_cpu && is_fine {
+        "write at most 3 digits after the point: Kubernetes counts thousandths of a core".to_owned()
+    } else {
+        format!("write {examples}")
+    };
+    draft.help(help).emit();
     false
 }
 

@@ -30,9 +30,12 @@ impl<'c> Sum<'c> {
                     .into_iter()
                     .map(|spent| Sum {
                         team,
-                        spent,
                         who: format!("the services of team `{}`", team.name),
-                        help: "run fewer pods, or raise what the team may have",
+                        help: match spent.what {
+                            What::Storage => "ask for less, or raise what the team may have",
+                            _ => "run fewer pods, or raise what the team may have",
+                        },
+                        spent,
                     }),
             );
         }

@@ -3,6 +3,7 @@
 use gpuc_schema::config::{Task, Workload};
 
 use super::Rule;
+use crate::diag::words::counted;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 use crate::model::{GpuAsk, Grant, Team, Unit};
@@ -243,7 +244,8 @@ fn gpus_of_container(workload: &Workload, task: Task<'_>, team: &Team, report: &
     }
     let (name, of, count) = (&workload.name, &team.name, ask.count);
     let message = format!(
-        "workload `{name}` asks for {count} GPUs in a container, and one of team `{of}` may have {most}"
+        "workload `{name}` asks for {} in a container, and one of team `{of}` may have {most}",
+        counted(count, "GPU")
     );
     let span = task.gpus().map(|it| it.span);
     let span = span.filter(|span| span.is_written()).unwrap_or(name.span);

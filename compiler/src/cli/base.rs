@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Levels, Report};
 use gpuc::diff::Committed;
-use gpuc::load::{self, ReadError, World};
+use gpuc::load::{self, Loaded, ReadError, World};
 use gpuc::lock::{LOCK_FILE, Lock};
 use gpuc::resolve::Choices;
-use gpuc::source::Sources;
+use gpuc::source::{Source, Sources};
 use rayon::prelude::*;
 
 use super::Usage;
@@ -30,8 +30,12 @@ pub(super) enum Base {
 pub(super) struct Before {
     /// What there is to say of reading it.
     pub(super) report: Report,
-    /// The clusters.
+    /// The clusters that are not as they are in the run.
     pub(super) compilations: Vec<Compilation>,
+    /// The names of those that are: what the run compiled is what they were.
+    pub(super) same: BTreeSet<String>,
+    /// Files that have another name now: what each is called in the run, and what it was called there.
+    pub(super) renamed: Vec<(String, String)>,
 }
 
 impl Base {
@@ -231,9 +235,10 @@ impl Base {
                 new.push(file);
             }
         }
-        for old in self.former(run, &new)? {
-            if !there.contains(&old) {
-                there.push(old);
+        let renamed = self.former(run, &new)?;
+        for (_, old) in &renamed {
+            if !there.contains(old) {
+                there.push(old.clone());
             }
         }
         if let (Self::Folder(base), true) = (self, there.is_empty()) {
@@ -264,18 +269,37 @@ impl Base {
             levels: Levels::default(),
             choices: &choices,
         };
+        let same_text = |one: u32, other: u32| {
+            let text = |source| sources.get(source).map(Source::text);
+            text(one).is_some() && text(one) == text(other)
+        };
+        let as_it_is = |document: &Loaded| {
+            let is_it = |one: &&Compilation| {
+                document.file == one.loaded.file
+                    && document.poisoned.is_empty()
+                    && one.loaded.poisoned.is_empty()
+                    && document.root.is_copy(&one.loaded.root, &same_text)
+            };
+            let one = run.compilations.iter().find(is_it)?;
+            let name = &one.config.as_ref()?.metadata.name.value;
+            (inputs::choices(out, name) == choices(name)).then(|| name.clone())
+        };
+        let mut same = BTreeSet::new();
+        loaded.retain(|document| as_it_is(document).is_none_or(|name| !same.insert(name)));
         let compilations = loaded
             .into_par_iter()
             .map(|loaded| compile(loaded, &options));
         Ok(Before {
             report,
             compilations: compilations.collect(),
+            same,
+            renamed,
         })
     }
 
-    /// What new files were called there: by git's account of renames, or because a file that is no longer here has a
-    /// cluster of the same name.
-    fn former(&self, run: &inputs::Run, new: &[String]) -> Result<Vec<String>> {
+    /// New files, and what each was called there: by git's account of renames, or because a file that is no longer here
+    /// has a cluster of the same name.
+    fn former(&self, run: &inputs::Run, new: &[String]) -> Result<Vec<(String, String)>> {
         let Self::Revision(_, revision) = self else {
             return Ok(Vec::new());
         };
@@ -288,16 +312,18 @@ impl Base {
         for file in new {
             let is_it = |(now, _): &&(PathBuf, PathBuf)| revision.is_same(now, Path::new(file));
             match renamed.iter().find(is_it) {
-                Some((_, old)) => former.push(inputs::shown(&revision.named(old))?),
+                Some((_, old)) => {
+                    former.push((file.clone(), inputs::shown(&revision.named(old))?));
+                }
                 None => unknown.push(file),
             }
         }
-        let names: BTreeSet<&str> = (run.compilations.iter())
-            .filter(|one| {
-                let source = run.sources.get(one.loaded.source);
-                source.is_some_and(|source| unknown.iter().any(|file| *file == source.path()))
+        let names: BTreeMap<&str, &String> = (run.compilations.iter())
+            .filter_map(|one| {
+                let path = run.sources.get(one.loaded.source)?.path();
+                let file = *unknown.iter().find(|file| **file == path)?;
+                Some((one.config.as_ref()?.metadata.name.value.as_str(), file))
             })
-            .filter_map(|one| Some(one.config.as_ref()?.metadata.name.value.as_str()))
             .collect();
         if names.is_empty() {
             return Ok(former);
@@ -309,14 +335,11 @@ impl Base {
             let file = inputs::shown(&file)?;
             let (mut sources, mut report) = (Sources::default(), Report::default());
             let documents = load::load_all(self, &[file.as_str()], &mut sources, &mut report);
-            let is_named = |document: &load::Loaded| {
-                let name = document.root.get("metadata").and_then(|it| it.get("name"));
-                name.and_then(gpuc::node::Node::text)
-                    .is_some_and(|name| names.contains(name))
-            };
-            if documents.iter().any(is_named) {
-                former.push(file);
-            }
+            let now = documents.iter().find_map(|document| {
+                let name = document.root.get("metadata")?.get("name")?;
+                names.get(name.text()?)
+            });
+            former.extend(now.map(|now| ((*now).clone(), file)));
         }
         Ok(former)
     }
@@ -325,7 +348,7 @@ impl Base {
     pub(super) fn path_of<'p>(&self, shown: &'p str) -> Option<&'p str> {
         match self {
             Self::Revision(name, _) => shown.strip_prefix(name.as_str())?.strip_prefix(':'),
-            Self::Folder(_) => None,
+            Self::Folder(folder) => Path::new(shown).strip_prefix(folder).ok()?.to_str(),
         }
     }
 

@@ -170,7 +170,7 @@ fn compare(
     for (word, paths, help) in groups {
         for path in paths {
             let why = if changes.is_only_mode(path) {
-                "only whether it can be run"
+                write::ONLY_MODE
             } else {
                 ""
             };

@@ -1,6 +1,5 @@
 //! `gpuc diff`: what a change does to what runs.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -8,7 +7,7 @@ use gpuc::compile::{Compilation, Options};
 use gpuc::diag::{Diagnostic, Levels, Severity};
 use gpuc::diff::render::{Format, render};
 use gpuc::diff::{BUILD, Committed, Diff, Diffs, Impact, Pair, Unbuilt, VERSION, diff};
-use gpuc::load::STDIN;
+use gpuc::lock::LOCK_FILE;
 use gpuc::shell::quote;
 use gpuc::source::Sources;
 use rayon::prelude::*;
@@ -17,6 +16,7 @@ use super::args::{Cli, DiffArgs, DiffFormat, FindingsFormat, InputArgs};
 use super::base::Base;
 use super::findings::{self, Accompany};
 use super::inputs::{self, Plans};
+use super::pairs::{Sides, name as name_of, pairs};
 use super::{Exit, Usage, build, output, write};
 
 /// Compiles both sides, and prints what differs.
@@ -66,7 +66,7 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     let unread = errors(before.report.diagnostics());
     let unknown: Vec<String> = (before.compilations.iter())
         .filter(|one| one.plan.is_none())
-        .map(name)
+        .map(name_of)
         .collect();
     let of_clusters = before.compilations.iter();
     let of_clusters = of_clusters.flat_map(|one| errors(one.report.diagnostics()));
@@ -80,8 +80,13 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         ));
     }
     before.compilations.retain(|one| one.plan.is_some());
-    run.compilations.retain(|one| !unknown.contains(&name(one)));
-    if !of_base.is_empty() && run.compilations.is_empty() && before.compilations.is_empty() {
+    run.compilations
+        .retain(|one| !unknown.contains(&name_of(one)));
+    if !of_base.is_empty()
+        && run.compilations.is_empty()
+        && before.compilations.is_empty()
+        && before.same.is_empty()
+    {
         return Ok(Exit::Invalid);
     }
     let compared = Compared {
@@ -89,7 +94,7 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         out: &args.out,
         sources: &sources,
     };
-    let diffs = compared.all(&before.compilations, &run.compilations)?;
+    let diffs = compared.all(&pairs(&base, &sources, &before, &run.compilations))?;
     let format = match args.format {
         DiffFormat::Text => Format::Text {
             all: args.all,
@@ -149,21 +154,9 @@ struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    /// Every cluster of either side, by name.
-    fn all(&self, before: &[Compilation], after: &[Compilation]) -> Result<Diffs> {
-        let mut pairs: BTreeMap<String, (Option<&Compilation>, Option<&Compilation>)> =
-            BTreeMap::new();
-        for one in before {
-            pairs.entry(name(one)).or_default().0 = Some(one);
-        }
-        for one in after {
-            pairs.entry(name(one)).or_default().1 = Some(one);
-        }
-        let pairs: Vec<_> = pairs.into_iter().collect();
-        let one =
-            |(name, (before, after)): &(String, (Option<&Compilation>, Option<&Compilation>))| {
-                self.one(name, *before, *after)
-            };
+    /// Every cluster of either side.
+    fn all(&self, pairs: &[Sides<'_>]) -> Result<Diffs> {
+        let one = |(name, before, after): &Sides<'_>| self.one(name, *before, *after);
         let clusters: Vec<Diff> = pairs.par_iter().map(one).collect::<Result<_>>()?;
         Ok(Diffs {
             version: VERSION,
@@ -180,21 +173,30 @@ impl Compared<'_> {
             return Vec::new();
         };
         // A tree that nobody built here, or that cannot be read, is for `gpuc build` to speak of.
-        if !matches!(write::read_lock(&folder), Ok(Some(_))) {
+        let Ok(Some(built)) = write::read_lock(&folder) else {
             return Vec::new();
-        }
-        let Ok(changes) = write::check(&folder, tree, lock) else {
+        };
+        // Where the input is, whoever builds says.
+        let mut lock = lock.clone();
+        lock.from = built.from;
+        let Ok(changes) = write::check(&folder, tree, &lock) else {
             return Vec::new();
         };
         let by_hand = changes.edited_by_hand.iter().chain(&changes.foreign);
         let stale = changes.added.iter().chain(&changes.changed);
         let stale = stale.chain(&changes.removed);
-        let file = |path: &String, by_hand: bool| Unbuilt {
+        let file = |path: &str, by_hand: bool, only: Option<&str>| Unbuilt {
             path: folder.join(path).display().to_string(),
             by_hand,
+            only: only.map(str::to_owned),
         };
-        let by_hand = by_hand.map(|path| file(path, true));
-        by_hand.chain(stale.map(|path| file(path, false))).collect()
+        let mode = |path: &str| changes.is_only_mode(path).then_some(write::ONLY_MODE);
+        let by_hand = by_hand.map(|path| file(path, true, None));
+        let stale = stale.map(|path| file(path, false, mode(path)));
+        // With other files it follows from them.
+        let lock = changes.lock.filter(|_| changes.has_no_files());
+        let lock = lock.map(|why| file(LOCK_FILE, false, Some(why)));
+        by_hand.chain(stale).chain(lock).collect()
     }
 
     fn one(
@@ -210,8 +212,9 @@ impl Compared<'_> {
         let mut committed = self.base.committed(&folder)?;
         if committed.is_none() && before.is_some() {
             output::say(&format!(
-                "note: the base has no tree of {name} in {}, so what moved by itself is not told, nor are machines that \
+                "note: the base has no tree of {} in {}, so what moved by itself is not told, nor are machines that \
                  gpuc picked remembered; `--out` says where trees are",
+                before.map_or_else(|| name.to_owned(), name_of),
                 folder.display()
             ));
         }
@@ -227,8 +230,10 @@ impl Compared<'_> {
         if let (Some(tree), Some(before)) = (&mut committed, before)
             && is_stale(tree, before)
             && let Some(source) = self.sources.get(before.loaded.source)
-            && let Some(file) = self.base.path_of(source.path())
         {
+            // What is as it was is called as in the run.
+            let file = self.base.path_of(source.path());
+            let file = file.unwrap_or(source.path());
             tree.made_of = self.base.made_of(file, &tree.lock.input, &choices);
         }
         let pair = Pair {
@@ -242,8 +247,10 @@ impl Compared<'_> {
         if let Some(source) = after.and_then(|after| self.sources.get(after.loaded.source)) {
             let build = self.build(source.path());
             let commands = found.rollout.iter_mut().flat_map(|step| &mut step.commands);
-            for command in commands.filter(|command| *command == BUILD) {
-                command.clone_from(&build);
+            for command in commands {
+                if let Some(rest) = command.strip_prefix(BUILD) {
+                    *command = format!("{build}{rest}");
+                }
             }
         }
         Ok(found)
@@ -260,17 +267,4 @@ impl Compared<'_> {
         }
         command
     }
-}
-
-/// The cluster's name; its file's where it has none.
-fn name(compilation: &Compilation) -> String {
-    let config = compilation.config.as_ref();
-    let file = || {
-        compilation
-            .loaded
-            .file
-            .clone()
-            .unwrap_or_else(|| STDIN.to_owned())
-    };
-    config.map_or_else(file, |config| config.metadata.name.value.clone())
 }

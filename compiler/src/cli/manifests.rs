@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use gpuc::compile::Compilation;
 use gpuc::diag::{self, Diagnostic, Levels, Report, Severity, words};
 use gpuc::load::STDIN;
-use gpuc::manifests::{self, Manifests, PassedOver, Why};
+use gpuc::manifests::{self, Manifests, Object, PassedOver, Why};
 use gpuc::model::Cluster;
 use gpuc::source::Source;
 use gpuc::yaml::{limits, read_text};
@@ -113,7 +113,15 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     for note in notes(&manifests.passed_over, patched) {
         output::say(&note);
     }
-    let objects = words::counted(manifests.objects.len() - layered.len(), "object");
+    let whole = manifests.objects.iter().enumerate();
+    let whole = whole.filter(|(index, _)| !layered.contains(index));
+    let (looked, read): (Vec<_>, Vec<_>) = whole
+        .map(|(_, object)| object)
+        .partition(|object| manifests::is_looked_into(object));
+    if !read.is_empty() {
+        output::say(&only_read(&read));
+    }
+    let objects = words::counted(looked.len(), "object");
     let files = words::counted(manifests.files, "file");
     Ok(format!(" and {objects} of {files}"))
 }
@@ -333,6 +341,20 @@ fn replace(path: &Path, before: &str, text: &str) -> Result<()> {
     );
     write::put(path, text, false)?;
     fs::set_permissions(path, found.permissions()).with_context(failed)
+}
+
+/// What to say of objects that no rule knows.
+fn only_read(objects: &[&Object]) -> String {
+    let kinds: BTreeSet<_> = objects.iter().map(|it| it.kind.as_str()).collect();
+    let kinds: Vec<_> = kinds.into_iter().collect();
+    let (count, they) = match objects.len() {
+        1 => ("1 object was".to_owned(), "its kind"),
+        several => (format!("{several} objects were"), "their kinds"),
+    };
+    format!(
+        "note: {count} only read, not checked, because gpuc does not know {they}: {}",
+        words::some(&kinds, NAMED)
+    )
 }
 
 /// What to say of what was not checked.

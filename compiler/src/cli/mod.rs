@@ -18,6 +18,7 @@ mod inputs;
 mod manifests;
 mod orphans;
 mod output;
+mod pairs;
 mod schema;
 mod summary;
 mod why;

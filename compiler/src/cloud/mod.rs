@@ -238,6 +238,16 @@ pub trait Cloud: Sync {
     /// Rules that only this cloud has.
     fn rules(&self) -> &'static [&'static Rule];
 
+    /// What the cloud calls the cluster, where it has a name for it. By this name alone its API finds a cluster, and
+    /// nothing there takes another name for one that is there: under another name it is another cluster.
+    ///
+    /// Sources: <https://docs.aws.amazon.com/eks/latest/APIReference/API_UpdateClusterConfig.html> and
+    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone, read
+    /// 2026-11-22; GKE likewise (from memory).
+    fn called<'c>(&self, _cluster: &'c Cluster) -> Option<&'c str> {
+        None
+    }
+
     /// What a pool's nodes follow by themselves: where it goes up they are made again, and no script does it.
     fn followed(&self, _cluster: &Cluster, _pool: &Pool) -> Vec<Followed> {
         Vec::new()

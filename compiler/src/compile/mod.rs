@@ -83,6 +83,7 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     if is_made_up {
         doubt::doubt(&compilation.loaded, &choices, decoded, &mut report);
     }
+    decode::ranges(&compilation.loaded.root, &mut report);
     let checked = checked.filter(|_| !report.has_errors());
     let audited = checked.and_then(|checked| {
         let audited = audit(lower(&checked), &checked, &mut report)?;

@@ -55,11 +55,11 @@ pub static NUMBER_OUT_OF_RANGE: Code = Code {
     id: "GPUC0102",
     name: "number-out-of-range",
     severity: Severity::Error,
-    summary: "a whole number is below zero or larger than its key can hold",
+    summary: "a whole number is less or more than its key may be",
     explain: "\
 ### What it checks
 
-Whole numbers fit: most keys take 0 to 4294967295.
+Whole numbers lie in the range that the schema gives their key: `gpuc schema` prints it, and editors show it.
 
 ### Why it matters
 

@@ -1,11 +1,10 @@
 //! One node, and whether it is what is needed.
 
-use std::fmt;
-
 use super::access::{Items, Keys};
 use super::codes;
 use super::learned::{Problem, written};
 use super::path::Path;
+use super::ranges;
 use super::run::{Finding, Run, short};
 use crate::diag::{Code, Draft};
 use crate::node::{Node, Origin, Scalar, Value};
@@ -98,7 +97,7 @@ impl<'de> Cursor<'de, '_> {
 
     pub(super) fn integer<N>(&self, least: N, most: N) -> Option<N>
     where
-        N: Copy + TryFrom<i128> + fmt::Display,
+        N: Copy + TryFrom<i128> + Into<i128>,
     {
         if self.is_unfit() {
             return None;
@@ -120,6 +119,8 @@ impl<'de> Cursor<'de, '_> {
         };
         let fits = N::try_from(number).ok();
         if fits.is_none() {
+            let of_type = (least.into(), most.into());
+            let (least, most) = ranges::of_key(&self.path.to_string(), of_type.0, of_type.1);
             let needed = format!("a whole number from {least} to {most}");
             let help = format!("write {needed}");
             self.wrong(&codes::NUMBER_OUT_OF_RANGE, &needed, |draft| {

@@ -31,6 +31,10 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
             Value::Scalar(scalar) => match scalar.core() {
                 Core::Null => visitor.visit_unit(),
                 Core::Bool(value) => visitor.visit_bool(value),
+                // What is too large for a computer has no other words than those that were written.
+                Core::Float(value) if !value.is_finite() => {
+                    visitor.visit_borrowed_str(self.node.text().unwrap_or_default())
+                }
                 Core::Float(value) => visitor.visit_f64(value),
                 Core::Text(text) => visitor.visit_borrowed_str(text),
                 Core::Integer(value) => match (u64::try_from(value), i64::try_from(value)) {

@@ -16,6 +16,7 @@ mod identity;
 mod learned;
 mod made_up;
 mod path;
+mod ranges;
 mod run;
 
 use gpuc_schema::config::GpuCluster;
@@ -28,6 +29,7 @@ use learned::Learned;
 pub use made_up::Guess;
 use made_up::MadeUp;
 use path::Path;
+pub use ranges::ranges;
 use run::Run;
 
 /// How many problems of one document are reported.

@@ -141,7 +141,7 @@ nodePools:
             "0106 12:5: `nodePools[0].gpu` lacks the key `perNode`; help: add `perNode:`",
             "0103 13:5: `nodePools[1]` has no key `nodez`; help: did you mean `nodes`? The keys here are `name`, `machine`, `gpu`, `nodes`, `zones`, `subnets`, `hosts`, `capacity`, `network`, `os`, `diskGiB`, `localDisks`, `maxPods`, `allocatable`, `sharing`, `overcommit`, `labels`, `taints`, `dedicatedTo`, `tags`, `upgrade`, `autoRepair`, `existing` and `stack`",
             "0106 13:5: `nodePools[1]` lacks the key `name`; help: add `name:`",
-            "0102 14:14: `nodePools[1].diskGiB` needs a whole number from 0 to 4294967295, not `4294967296`; help: write a whole number from 0 to 4294967295",
+            "0102 14:14: `nodePools[1].diskGiB` needs a whole number from 1 to 65536, not `4294967296`; help: write a whole number from 1 to 65536",
             "0106 15:5: `nodePools[1].gpu` lacks the key `model`; help: add `model:`",
             "0106 15:5: `nodePools[1].gpu` lacks the key `perNode`; help: add `perNode:`",
         ],

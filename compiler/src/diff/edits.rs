@@ -1,6 +1,7 @@
 //! What somebody changed in the input, edit by edit, and edits laid over the input as it was.
 
 use super::leaves::{below, named};
+use crate::load::{Loaded, STDIN};
 use crate::node::{Entry, Node, Value};
 use crate::source::Span;
 use crate::yaml::core_schema::Core;
@@ -38,6 +39,15 @@ enum To {
     Value(Span, Node),
     /// The same items in another order.
     Order(Vec<String>),
+    /// The same document in a file of this name.
+    File(Option<String>),
+}
+
+impl Edit {
+    /// Whether it is only that the file has another name, which generated files say in their headers.
+    pub(super) fn is_of_file(&self) -> bool {
+        matches!(self.to, To::File(_))
+    }
 }
 
 impl At {
@@ -56,8 +66,28 @@ impl At {
     }
 }
 
-/// Every edit that makes `after` of `before`. Comments, quotes and the order of keys are none.
-pub(super) fn edits(before: &Node, after: &Node) -> Vec<Edit> {
+/// Every edit that makes `after` of `before`, that of the file's name last. Comments, quotes and the order of keys are
+/// none.
+pub(super) fn edits(before: &Loaded, after: &Loaded) -> Vec<Edit> {
+    let mut edits = within(&before.root, &after.root);
+    if before.file != after.file {
+        let was = before.file.as_deref().unwrap_or(STDIN);
+        edits.push(Edit {
+            path: format!("the name of this file, which was {was}"),
+            span: Span {
+                source: after.source,
+                start: 0,
+                end: 0,
+            },
+            is_gone: false,
+            at: At::default(),
+            to: To::File(after.file.clone()),
+        });
+    }
+    edits
+}
+
+fn within(before: &Node, after: &Node) -> Vec<Edit> {
     let mut edits = Vec::new();
     compare(before, after, &At::default(), &mut edits);
     edits
@@ -183,12 +213,15 @@ fn is_same(before: &Node, after: &Node) -> bool {
 
 /// The input with some edits made and others not.
 #[must_use]
-pub(super) fn with<'e>(before: &Node, edits: impl IntoIterator<Item = &'e Edit>) -> Node {
-    let mut root = before.clone();
+pub(super) fn with<'e>(before: &Loaded, edits: impl IntoIterator<Item = &'e Edit>) -> Loaded {
+    let mut loaded = before.clone();
     for edit in edits {
-        carry_out(&mut root, &edit.at.steps, &edit.to);
+        match &edit.to {
+            To::File(name) => loaded.file.clone_from(name),
+            to => carry_out(&mut loaded.root, &edit.at.steps, to),
+        }
     }
-    root
+    loaded
 }
 
 fn carry_out(node: &mut Node, steps: &[Step], to: &To) {
@@ -196,7 +229,7 @@ fn carry_out(node: &mut Node, steps: &[Step], to: &To) {
         match to {
             To::Value(_, value) => *node = value.clone(),
             To::Order(names) => reorder(node, names),
-            To::Nothing => {}
+            To::Nothing | To::File(_) => {}
         }
         return;
     };
@@ -242,23 +275,41 @@ fn reorder(node: &mut Node, names: &[String]) {
 mod tests {
     use super::*;
 
-    fn node(text: &str) -> Node {
+    fn loaded(file: &str, text: &str) -> Loaded {
         let mut sources = crate::source::Sources::default();
-        let id = sources.add("a.yaml", text);
+        let source = sources.add(file, text);
         let mut report = crate::diag::Report::default();
-        crate::yaml::parse(&sources, id, &mut report)[0]
+        let root = crate::yaml::parse(&sources, source, &mut report)[0]
             .root
-            .clone()
+            .clone();
+        Loaded {
+            root,
+            source,
+            file: Some(file.to_owned()),
+            is_base: false,
+            poisoned: Vec::new(),
+        }
     }
 
     fn paths(before: &str, after: &str) -> Vec<String> {
-        let (before, after) = (node(before), node(after));
-        let edits = edits(&before, &after);
+        paths_of(&loaded("a.yaml", before), &loaded("a.yaml", after))
+    }
+
+    fn paths_of(before: &Loaded, after: &Loaded) -> Vec<String> {
+        let edits = edits(before, after);
         assert!(
-            super::edits(&with(&before, &edits), &after).is_empty(),
+            super::edits(&with(before, &edits), after).is_empty(),
             "all edits make one of the other"
         );
         edits.into_iter().map(|edit| edit.path).collect()
+    }
+
+    #[test]
+    fn another_name_of_the_file_is_an_edit_by_itself() {
+        let before = loaded("a.yaml", "a: 1\n");
+        let after = loaded("b.yaml", "a: 2\n");
+        let name = "the name of this file, which was a.yaml";
+        assert_eq!(paths_of(&before, &after), ["a", name]);
     }
 
     #[test]

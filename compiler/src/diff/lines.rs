@@ -67,6 +67,18 @@ pub(super) fn places(edits: &[Edit], sources: &Sources) -> Vec<Cause> {
     edits.iter().map(place).collect()
 }
 
+/// Says of files that only the input's new name changes what that is.
+pub(super) fn headers(changes: &mut [Change], name: &Cause) {
+    let is_header = |change: &&mut Change| {
+        change.kind == Key::File(String::new()).kind()
+            && change.causes.as_slice() == std::slice::from_ref(name)
+            && !change.names.iter().any(|file| file == LOCK_FILE)
+    };
+    for change in changes.iter_mut().filter(is_header) {
+        change.because = Some("it names the file that it was generated from".to_owned());
+    }
+}
+
 fn groups<'a>(
     setting: &Setting<'_>,
     deltas: &'a [Delta],

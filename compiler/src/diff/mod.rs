@@ -54,18 +54,13 @@ pub struct Pair<'a> {
 
 /// What differs between two states of a cluster; `None` where one of them has errors.
 pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<Diff> {
-    let nothing = Parts::default();
-    let parts = |side: Option<&Compilation>| match side {
-        Some(side) => Parts::of(side),
-        None => Some(nothing.clone()),
-    };
-    let (before, after) = (parts(pair.before)?, parts(pair.after)?);
+    let (before, after) = parts(&pair)?;
     let setting = Setting {
         before: &before,
         after: &after,
         prunes: match (pair.before, pair.after) {
             // What one tool brought, no other one removes.
-            (Some(_), Some(_)) => !before.tool.is_empty() && before.tool == after.tool,
+            (Some(_), Some(_)) => !before.tool.is_empty() && before.is_brought_as(&after),
             _ => !before.tool.is_empty() || !after.tool.is_empty(),
         },
         is_stale: false,
@@ -73,7 +68,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
     let found = deltas::deltas(&before, &after);
     let (edits, causes) = match (pair.before, pair.after) {
         (Some(old), Some(new)) => {
-            let edits = edits::edits(&old.loaded.root, &new.loaded.root);
+            let edits = edits::edits(&old.loaded, &new.loaded);
             let sides = Sides {
                 before: old,
                 after: new,
@@ -85,7 +80,10 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         _ => (Vec::new(), vec![Vec::new(); found.len()]),
     };
     let shown = lines::places(&edits, sources);
-    let changes = lines::lines(&setting, &found, &causes, &shown, 1);
+    let mut changes = lines::lines(&setting, &found, &causes, &shown, 1);
+    if let Some(name) = edits.iter().position(edits::Edit::is_of_file) {
+        lines::headers(&mut changes, &shown[name]);
+    }
     let upgraded = match (pair.committed, pair.before) {
         (Some(committed), Some(before)) => upgrade::upgrade(committed, before, changes.len() + 1),
         _ => upgrade::Upgrade::default(),
@@ -107,17 +105,13 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         None => files::contents(trees[0], locks[0].as_deref()),
     };
     let is = files::contents(trees[1], locks[1].as_deref());
-    let config = pair
-        .after
-        .or(pair.before)
-        .and_then(|side| side.config.as_ref());
     let rollout = if let Some((tree, built)) = built(&pair) {
         // What runs is what was built last, whatever was merged since.
         let was = Parts::of(built)?;
         let setting = Setting {
             before: &was,
             after: &after,
-            prunes: !was.tool.is_empty() && was.tool == after.tool,
+            prunes: !was.tool.is_empty() && was.is_brought_as(&after),
             is_stale: false,
         };
         let found = deltas::deltas(&was, &after);
@@ -132,9 +126,9 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         rollout::rollout(&setting, (pair.before, pair.after), &both)
     };
     Some(Diff {
-        cluster: config
-            .map(|config| config.metadata.name.value.clone())
-            .unwrap_or_default(),
+        cluster: name(pair.after.or(pair.before)).unwrap_or_default(),
+        formerly: (name(pair.before).zip(name(pair.after)))
+            .and_then(|(old, new)| (old != new).then_some(old)),
         fate: match (pair.before, pair.after) {
             (None, _) => ClusterFate::Added,
             (_, None) => ClusterFate::Removed,
@@ -151,6 +145,27 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         unbuilt: Vec::new(),
         picture: picture(pair.after, &all),
     })
+}
+
+/// Both sides as parts; what was compiled once is taken apart once.
+fn parts(pair: &Pair<'_>) -> Option<(Parts, Parts)> {
+    let parts = |side: Option<&Compilation>| match side {
+        Some(side) => Parts::of(side),
+        None => Some(Parts::default()),
+    };
+    let before = parts(pair.before)?;
+    let is_same = |(old, new): (&Compilation, &Compilation)| std::ptr::eq(old, new);
+    let after = if pair.before.zip(pair.after).is_some_and(is_same) {
+        before.clone()
+    } else {
+        parts(pair.after)?
+    };
+    Some((before, after))
+}
+
+fn name(side: Option<&Compilation>) -> Option<String> {
+    let config = side?.config.as_ref();
+    config.map(|config| config.metadata.name.value.clone())
 }
 
 /// The commit and the input that the committed tree was built from, where that is not the base's.

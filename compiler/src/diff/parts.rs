@@ -83,6 +83,8 @@ pub(super) struct Parts {
     pub context: Option<String>,
     /// What brings the tree: `Flux`; empty for a script.
     pub tool: &'static str,
+    /// What the tool's first object is called: under another name it is told of another tree.
+    pub told: Option<String>,
     /// How many cards of each model there are, at the fewest and at the most nodes.
     pub gpus: BTreeMap<String, (u64, u64)>,
 }
@@ -133,6 +135,14 @@ impl Key {
 impl Parts {
     /// The parts of what was compiled; `None` where it has errors.
     pub(super) fn of(compilation: &Compilation) -> Option<Self> {
+        Self::of_those(compilation, &|_| true)
+    }
+
+    /// The same parts, but of Kubernetes objects only those that are wanted.
+    pub(super) fn of_those(
+        compilation: &Compilation,
+        wanted: &dyn Fn(&Key) -> bool,
+    ) -> Option<Self> {
         let plan = compilation.plan.as_ref()?;
         let cluster = compilation.cluster.as_ref()?;
         let (_, lock) = compilation.output.as_ref()?;
@@ -148,16 +158,27 @@ impl Parts {
                 Delivery::Script => "",
                 Delivery::Gitops { tool, .. } => tool,
             },
+            told: match &plan.delivery {
+                Delivery::Script => None,
+                Delivery::Gitops { objects, .. } => {
+                    objects.first().map(|first| first.identity.name.clone())
+                }
+            },
             ..Self::default()
         };
-        parts.place(plan);
+        parts.place(cluster, plan);
         parts.pools(cluster, plan);
         parts.resources(cluster, plan);
         parts.releases(plan);
-        parts.objects(plan);
+        parts.objects(plan, wanted);
         parts.syncs(plan);
         parts.files(lock);
         Some(parts)
+    }
+
+    /// Whether the same tool brings both, as one tree.
+    pub(super) fn is_brought_as(&self, other: &Self) -> bool {
+        self.tool == other.tool && self.told == other.told
     }
 
     /// Every file by its digest, and what is pinned.
@@ -186,7 +207,7 @@ impl Parts {
     }
 
     /// What must hold before a script does anything, and where the cluster is.
-    fn place(&mut self, plan: &Plan) {
+    fn place(&mut self, cluster: &Cluster, plan: &Plan) {
         let checks = plan.provisioning.identity.iter();
         let conditions = checks.clone().filter(|check| !check.is_place);
         self.conditions = conditions.map(|check| check.what.to_owned()).collect();
@@ -200,7 +221,9 @@ impl Parts {
             value,
             inputs: Vec::new(),
         };
-        let all = checks.chain([place]).chain(credentials);
+        let called = cluster.cloud.called(cluster);
+        let called = called.map(|name| (CALLED.to_owned(), json!(name)));
+        let all = checks.chain([place]).chain(credentials).chain(called);
         let part = self.all.entry(Key::Place).or_default();
         part.leaves = all.map(|(path, value)| (path, leaf(value))).collect();
     }
@@ -284,9 +307,13 @@ impl Parts {
         }
     }
 
-    fn objects(&mut self, plan: &Plan) {
+    fn objects(&mut self, plan: &Plan, wanted: &dyn Fn(&Key) -> bool) {
         for (path, object) in emit::objects(plan) {
-            let part = self.all.entry(Key::object(&object.identity)).or_default();
+            let key = Key::object(&object.identity);
+            if !wanted(&key) {
+                continue;
+            }
+            let part = self.all.entry(key).or_default();
             part.leaves = leaves(&object.node);
             part.component.clone_from(&object.component);
             part.files.insert(path);
@@ -396,6 +423,9 @@ fn home(cluster: &Cluster, resource: &Resource) -> (Key, String) {
         ),
     }
 }
+
+/// What the cloud calls the cluster.
+const CALLED: &str = "name in the cloud";
 
 /// What stands in a file, whatever it means.
 pub(super) const TEXT: &str = "text";

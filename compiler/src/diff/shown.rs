@@ -26,6 +26,9 @@ pub struct Diffs {
 pub struct Diff {
     /// The cluster.
     pub cluster: String,
+    /// What it was called before, where that is another name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formerly: Option<String>,
     /// Whether it is new, gone, or there on both sides.
     pub fate: ClusterFate,
     /// The worst that happens to it; nothing where nothing differs.
@@ -57,6 +60,9 @@ pub struct Unbuilt {
     pub path: String,
     /// Whether somebody edited it by hand, or it was not built since the input changed.
     pub by_hand: bool,
+    /// What it differs in, where that is nothing that is brought to a cluster: `only whether it can be run`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<String>,
 }
 
 /// Whether a cluster is on both sides.
@@ -205,11 +211,11 @@ pub struct Step {
 
 impl Unbuilt {
     /// How it came to be another one.
-    pub(super) fn how(&self) -> &'static str {
-        if self.by_hand {
-            "edited by hand"
-        } else {
-            "not built"
+    pub(super) fn how(&self) -> &str {
+        match &self.only {
+            Some(only) => only,
+            None if self.by_hand => "edited by hand",
+            None => "not built",
         }
     }
 }
@@ -217,18 +223,65 @@ impl Unbuilt {
 impl Diff {
     /// That the tree on disk is not what the input builds, in words, if that is so.
     pub fn unbuilt_words(&self) -> Option<String> {
-        let by_hand = self.unbuilt.iter().filter(|file| file.by_hand).count();
-        let stale = self.unbuilt.len() - by_hand;
+        let is_quiet = |file: &&Unbuilt| file.only.is_some();
+        let quiet: Vec<&Unbuilt> = self.unbuilt.iter().filter(is_quiet).collect();
+        let by_hand = self
+            .unbuilt
+            .iter()
+            .filter(|file| file.by_hand && file.only.is_none());
+        let by_hand = by_hand.count();
+        let stale = self.unbuilt.len() - by_hand - quiet.len();
         let files = |number: usize, what: &str| {
             let plural = if number == 1 { "" } else { "s" };
             (number > 0).then(|| format!("{number} file{plural} {what}"))
         };
         let counts = [files(by_hand, "edited by hand"), files(stale, "not built")];
-        let counts: Vec<String> = counts.into_iter().flatten().collect();
+        let mut counts: Vec<String> = counts.into_iter().flatten().collect();
+        if let [one, more @ ..] = quiet.as_slice() {
+            let name = one.path.rsplit(['/', '\\']).next().unwrap_or(&one.path);
+            let more = files(more.len(), "more").map(|more| format!(" and {more}"));
+            counts.push(format!(
+                "{name}{} ({})",
+                more.unwrap_or_default(),
+                one.how()
+            ));
+        }
+        let touches = if quiet.len() == self.unbuilt.len() {
+            "; nothing that runs is touched"
+        } else {
+            ""
+        };
         (!counts.is_empty()).then(|| {
             format!(
-                "the tree here is not what this input builds: {}; run `gpuc build`",
+                "the tree here is not what this input builds: {}{touches}; run `gpuc build`",
                 counts.join(", ")
+            )
+        })
+    }
+
+    /// What it means that no change has an impact.
+    pub(super) fn means_nothing(&self) -> &'static str {
+        if self.files.is_empty() {
+            "nothing differs"
+        } else {
+            Impact::Nothing.means()
+        }
+    }
+
+    /// That only files differ of which nothing is brought to a cluster, in words, if that is so.
+    pub fn quiet_words(&self) -> Option<String> {
+        let is_quiet = self.changes.is_empty() && self.upgrades.is_empty();
+        let [first, more @ ..] = self.files.as_slice() else {
+            return None;
+        };
+        is_quiet.then(|| {
+            let more = match more.len() {
+                0 => " differs".to_owned(),
+                number => format!(" and {number} more differ"),
+            };
+            format!(
+                "of the tree only {}{more}: nothing that runs is touched",
+                first.path
             )
         })
     }

@@ -36,8 +36,9 @@ pub(super) fn description(view: &View) -> String {
 
 fn pool_words(pool: &PoolView) -> String {
     let (few, many) = pool.node_count();
+    let word = if many == 1 { "node" } else { "nodes" };
     let mut text = format!(
-        "Pool {}: {} nodes, {}",
+        "Pool {}: {} {word}, {}",
         pool.name,
         range(few, many),
         pool.words()

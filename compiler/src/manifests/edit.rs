@@ -14,7 +14,7 @@ use crate::yaml::core_schema::{Core, read};
 use crate::yaml::to_yaml;
 
 /// Where a node stands, unless an alias brought it there: an edit would change what the anchor names.
-fn own(node: &Node) -> Option<Span> {
+pub(super) fn own(node: &Node) -> Option<Span> {
     match node.origin {
         Origin::Written { span, used: None } => Some(span),
         _ => None,
@@ -178,7 +178,7 @@ fn block(source: &Source, value: &Json) -> Vec<String> {
 }
 
 /// Where the last entry of a mapping in brackets ends; `None` where its value is nothing.
-fn last_of_entry(entry: &Entry) -> Option<u32> {
+pub(super) fn last_of_entry(entry: &Entry) -> Option<u32> {
     let end = entry.value.span().end;
     (end > entry.key_span.end).then_some(end)
 }
@@ -263,7 +263,7 @@ fn place(source: u32, at: u32, text: String) -> Edit {
 }
 
 /// The blanks that stand for what is before a place on its line: blanks, and dashes of lists.
-fn indent(source: &Source, at: u32) -> Option<String> {
+pub(super) fn indent(source: &Source, at: u32) -> Option<String> {
     let before = &source.text()[..at as usize];
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
     line.chars()
@@ -272,7 +272,7 @@ fn indent(source: &Source, at: u32) -> Option<String> {
 }
 
 /// Whether keys stand in double quotes, as in JSON.
-fn quoted(source: &Source, span: Span) -> bool {
+pub(super) fn quoted(source: &Source, span: Span) -> bool {
     let inside = &source.text()[span.start as usize..span.end as usize];
     let json = source.text().trim_start().starts_with('{');
     json || inside
@@ -299,7 +299,7 @@ pub(super) fn flow(value: &Json, quoted: bool) -> String {
 }
 
 /// Text as every reader takes it for text.
-fn word(text: &str, quoted: bool) -> String {
+pub(super) fn word(text: &str, quoted: bool) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-' | '_');
     let letters = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
     let other = ["y", "n", "yes", "no", "on", "off"];

@@ -17,6 +17,7 @@ mod mend;
 mod place;
 mod pod;
 mod read;
+mod refused;
 mod resources;
 mod rules;
 mod served;
@@ -25,6 +26,8 @@ mod shared;
 mod stream;
 mod template;
 mod told;
+mod volumes;
+mod wrap;
 
 use std::collections::BTreeSet;
 
@@ -118,6 +121,21 @@ fn holds(whole: Span, part: Span) -> bool {
 /// Whether a finding is about what Kubernetes cannot read, which others may follow from.
 fn is_of_names(code: &Code) -> bool {
     code.id == rules::NAMES.code.id
+}
+
+/// Kinds of others that rules look into, beside those that make pods.
+const LOOKED_INTO: &[(&str, &str)] = &[
+    ("keda.sh", "ScaledObject"),
+    ("kueue.x-k8s.io", "ResourceFlavor"),
+    ("resource.k8s.io", "ResourceClaim"),
+    ("resource.k8s.io", "ResourceClaimTemplate"),
+    ("resource.nvidia.com", "ComputeDomain"),
+];
+
+/// Whether anything is asked of an object, beside that it can be read.
+pub fn is_looked_into(object: &Object) -> bool {
+    let of_others = |it: &(&str, &str)| object.is_of(it.0) && object.kind == it.1;
+    refused::is_known(object) || LOOKED_INTO.iter().any(of_others) || !find::pods(object).is_empty()
 }
 
 impl<'s> Scene<'s> {

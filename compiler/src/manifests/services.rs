@@ -12,11 +12,11 @@ use crate::node::Node;
 use crate::placement::{Answer, Demand, Group, Load};
 use crate::source::Span;
 
-use super::Scene;
 use super::claims::{CLAIM, may_meet, of_pod};
 use super::place::held;
 use super::pod::Pod;
 use super::read::Object;
+use super::{Scene, volumes};
 
 /// Kinds with so many pods as `replicas` says.
 ///
@@ -56,21 +56,32 @@ pub(super) struct Services<'s> {
 impl<'s> Services<'s> {
     /// Those of the file and of the manifests.
     pub(super) fn of(scene: &Scene<'s>) -> Self {
+        Self::counted(scene, None)
+    }
+
+    /// The same, one with as many pods as its autoscaler may make: where that is written is its place.
+    pub(super) fn with_most(scene: &Scene<'s>, scaler: &Object, most: Count) -> Self {
+        Self::counted(scene, Some((scaler, most)))
+    }
+
+    fn counted(scene: &Scene<'s>, scaled: Option<(&Object, Count)>) -> Self {
         let mut loads = together::loads(scene.cluster);
         loads.retain(|load| load.lasts);
         let own = loads.len();
         // Of what may be one object in two files, for two clusters or two stages, the smaller one is certain.
         let mut smallest: BTreeMap<_, Vec<Part<'_, 's>>> = BTreeMap::new();
         let mut part = 0;
-        let scalers = scene.objects.iter();
-        let scalers: Vec<_> = scalers
-            .filter(|it| SCALERS.contains(&it.kind.as_str()))
-            .collect();
+        let scalers: Vec<_> = scene.objects.iter().filter(|it| is_scaler(it)).collect();
         for (index, pod) in scene.pods.iter().enumerate() {
             let before = index.checked_sub(1).map(|before| &scene.pods[before]);
             let goes_on = before.is_some_and(|it| std::ptr::eq(it.object, pod.object));
             part = if goes_on { part + 1 } else { 0 };
-            let count = least(&scalers, pod).filter(|it| it.pods > 0);
+            let most = scaled.filter(|(scaler, _)| {
+                let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
+                is_replicated && may_meet(scaler, pod.object) && scales(scaler, pod.object)
+            });
+            let count = most.map(|it| it.1).or_else(|| least(&scalers, pod));
+            let count = count.filter(|it| it.pods > 0);
             let Some(count) = count.filter(|_| !is_of_file(scene.cluster, pod.object)) else {
                 continue;
             };
@@ -85,8 +96,14 @@ impl<'s> Services<'s> {
         }
         let mut pods: Vec<_> = smallest.into_values().flatten().collect();
         pods.sort_unstable_by_key(|(index, ..)| *index);
+        let most = scaled.and_then(|(_, most)| most.span);
         for (_, pod, count) in pods {
-            loads.extend(load(scene, pod, count));
+            let load = load(scene, pod, count);
+            // Of several that ask, the one that is asked about is where it is said.
+            loads.extend(load.map(|load| Load {
+                patched: most.is_some() && count.span == most,
+                ..load
+            }));
         }
         for pod in scene.pods.iter().filter(|pod| pod.is_of_nodes()) {
             loads.extend(on_nodes(scene, pod));
@@ -105,10 +122,35 @@ impl<'s> Services<'s> {
         self
     }
 
+    /// The same, with what claims of volumes of the manifests hold.
+    pub(super) fn with_volumes(mut self, scene: &Scene<'s>) -> Self {
+        self.loads.extend(volumes::loads(scene));
+        self
+    }
+
     /// Whether one of these is a manifest's.
     pub(super) fn is_news(&self, loads: &[usize]) -> bool {
         loads.iter().any(|index| *index >= self.own)
     }
+}
+
+/// Whether an object sets how many pods others have.
+pub(super) fn is_scaler(object: &Object) -> bool {
+    SCALERS.contains(&object.kind.as_str())
+}
+
+/// How many pods an autoscaler may make.
+///
+/// Source: kedacore/keda `apis/keda/v1alpha1/scaledobject_types.go`, `MaxReplicaCount` (from memory).
+pub(super) fn most(scaler: &Object) -> Option<Count> {
+    let key = match scaler.kind.as_str() {
+        "HorizontalPodAutoscaler" => "maxReplicas",
+        _ => "maxReplicaCount",
+    };
+    let written = scaler.root.get("spec")?.get(key)?;
+    let pods = written.text()?.parse().ok()?;
+    let span = Some(written.span());
+    Some(Count { pods, span })
 }
 
 /// The pods of a controller, and how many it has of each: what is written, whoever changes it later.
@@ -188,7 +230,7 @@ fn scales(scaler: &Object, object: &Object) -> bool {
 }
 
 /// Whether an object is what gpuc makes of a workload of the file.
-fn is_of_file(cluster: &Cluster, object: &Object) -> bool {
+pub(super) fn is_of_file(cluster: &Cluster, object: &Object) -> bool {
     let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
     let is_labelled = labels.is_some_and(|it| it.get(WORKLOAD_LABEL).is_some());
     let mut workloads = cluster.written.workloads.iter();
@@ -209,9 +251,11 @@ fn load<'s>(scene: &Scene<'s>, pod: &Pod<'s>, count: Count) -> Option<Load<'s>> 
         .collect();
     // What no pool holds is another finding.
     pools.first()?;
+    let each = volumes::of_templates(pod.object).map_or(0, |it| it.0);
     Some(Load {
         span: count.span.unwrap_or_else(|| place(pod)),
         pools,
+        storage: each.saturating_mul(count.pods),
         ..plain(scene, pod, count.pods, demand)
     })
 }

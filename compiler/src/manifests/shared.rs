@@ -6,6 +6,9 @@ use crate::diag::Diagnostic;
 use crate::node::{Node, Origin, Value};
 use crate::source::Span;
 
+/// What is said of a finding in a shared part.
+const TOLD: &str = "; an alias uses this elsewhere too, and what is written here holds there";
+
 /// Marks the values of a document that stand behind an anchor and are used by an alias or a merge key as used, where
 /// they are written too, and answers where they are.
 pub(super) fn mark(root: &mut Node) -> BTreeSet<Span> {
@@ -61,7 +64,7 @@ fn each(node: &mut Node, see: &mut dyn FnMut(&mut Node)) {
     }
 }
 
-/// Takes the edits from a finding that would change a shared part.
+/// Takes the edits from a finding that would change a shared part, and says of one in such a part that it is.
 pub(super) fn keep(found: &mut Diagnostic, shared: &BTreeSet<Span>) {
     let is_inside = |edit: Span| {
         let is_after = |part: &Span| edit.start >= part.end || edit.end > part.end;
@@ -69,6 +72,11 @@ pub(super) fn keep(found: &mut Diagnostic, shared: &BTreeSet<Span>) {
         parts.any(|part| part.source == edit.source && edit.start >= part.start && !is_after(part))
     };
     let changes = |fix: &crate::diag::Fix| fix.edits.iter().any(|edit| is_inside(edit.span));
+    if is_inside(found.primary.span)
+        && let Some(help) = &mut found.help
+    {
+        help.push_str(TOLD);
+    }
     if found.fix.as_ref().is_some_and(changes) {
         found.fix = None;
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpuc_schema::config::{Task, VolumeFrom, Workload};
 use gpuc_schema::{Span, Spanned};
 
-use super::reason::{cores, gib};
+use super::reason::{gib, in_cores};
 use super::{Demand, holding};
 use crate::diag::words::counted;
 use crate::model::{Cluster, Pool, Sharing};
@@ -142,7 +142,7 @@ impl What {
     pub fn words(&self, amount: u64) -> String {
         match self {
             Self::Device(name) => format!("{amount} of `{name}`"),
-            Self::Cpu => format!("{} cores", cores(amount)),
+            Self::Cpu => in_cores(amount),
             Self::Memory => format!("{} of memory", gib(amount)),
             Self::Pods => counted(amount, "pod"),
             Self::Storage => format!("{} of storage", gib(amount)),

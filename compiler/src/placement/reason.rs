@@ -217,7 +217,7 @@ impl fmt::Display for Why {
                 write!(f, "may not have what the claim `{name}` asks for")
             }
             Self::Cpu { asked, has } => {
-                let unit = |amount| format!("{} cores", cores(amount));
+                let unit = in_cores;
                 larger(f, (*asked, cores(*asked)), *has, unit)
             }
             Self::Memory { asked, has } => {
@@ -378,7 +378,13 @@ fn label(f: &mut fmt::Formatter<'_>, asked: &Requirement, has: Option<&str>) -> 
     }
 }
 
-/// Cores, from thousandths.
+/// Cores in words, from thousandths.
+pub(super) fn in_cores(thousandths: u64) -> String {
+    let word = if thousandths == 1000 { "core" } else { "cores" };
+    format!("{} {word}", cores(thousandths))
+}
+
+/// The number of cores, from thousandths.
 pub(super) fn cores(thousandths: u64) -> String {
     let (whole, rest) = (thousandths / 1000, thousandths % 1000);
     match rest {

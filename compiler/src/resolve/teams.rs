@@ -6,7 +6,7 @@ use gpuc_schema::config::{
 use gpuc_schema::{Span, Spanned};
 
 use super::{Defaults, codes};
-use crate::diag::words::{nearest, some};
+use crate::diag::words::{counted, nearest, some};
 use crate::diag::{Report, Reported};
 use crate::model::{Claimed, Grant, Known, Pool, Sharing, Team, Unit};
 use crate::node::Because;
@@ -372,7 +372,8 @@ fn misfit(written: &GpuQuota, pool: &Pool, sharing: &Sharing) -> Option<Misfit> 
         (Some(replicas), Some(gpus), _) => Some(Misfit::new(
             "offers shares of its GPUs, not whole ones",
             format!(
-                "write `shares`; {gpus} GPUs are {}",
+                "write `shares`; {} are {}",
+                counted(gpus.value, "GPU"),
                 u64::from(gpus.value) * u64::from(replicas)
             ),
         )),

@@ -74,6 +74,44 @@ fn a_file_that_was_renamed_is_compared_with_what_it_was_called() {
 }
 
 #[test]
+fn headers_are_changed_by_the_new_name_of_a_file_and_by_no_other_edit() {
+    let folder = committed();
+    let folder = folder.path();
+    let new = "here.gpu-cluster.yaml";
+    edit(folder, MORE.0, MORE.1);
+    git(folder, &["mv", "gpu-cluster.yaml", new]);
+    let json = said(&gpuc(folder, &["diff", "--format", "json", new]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let changes = json["clusters"][0]["changes"].as_array().unwrap();
+    let causes = |change: &serde_json::Value| -> Vec<String> {
+        let causes = change["causes"].as_array().unwrap().iter();
+        causes
+            .map(|cause| cause["path"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let name = "the name of this file, which was gpu-cluster.yaml";
+    let more = "nodePools[infer].sharing.timeSlicing.replicas";
+    let of = |kind: &str, file: &str| {
+        let is_it = |change: &&serde_json::Value| {
+            let names = change["names"].as_array().unwrap();
+            change["kind"] == kind && names.iter().any(|it| it == file)
+        };
+        changes
+            .iter()
+            .find(is_it)
+            .unwrap_or_else(|| panic!("{file}: {changes:#?}"))
+    };
+    let header = of("file", "cloud/cluster.sh");
+    assert_eq!(causes(header), [name]);
+    assert_eq!(
+        header["because"],
+        "it names the file that it was generated from"
+    );
+    assert_eq!(causes(of("file", "README.md")), [more, name]);
+    assert_eq!(causes(of("pool", "infer")), [more]);
+}
+
+#[test]
 fn a_tree_that_is_not_what_its_input_builds_is_told() {
     let folder = committed();
     let folder = folder.path();
@@ -94,6 +132,78 @@ fn a_tree_that_is_not_what_its_input_builds_is_told() {
     fs::remove_dir_all(&tree).unwrap();
     let found = said(&gpuc(folder, &["diff"]));
     assert!(!found.contains("the tree here"), "{found}");
+}
+
+#[test]
+fn a_tree_that_differs_in_nothing_that_runs_says_so() {
+    let folder = committed();
+    let folder = folder.path();
+    let tree = folder.join("clusters/eks-teams");
+    let lock = tree.join("gpuc.lock.json");
+    let built = fs::read_to_string(&lock).unwrap();
+    let version = format!("\"gpuc\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(built.contains(&version));
+    fs::write(&lock, built.replace(&version, "\"gpuc\": \"0.0.1\"")).unwrap();
+    let touches = "; nothing that runs is touched; run `gpuc build`";
+    for format in ["text", "markdown", "github"] {
+        let found = said(&gpuc(folder, &["diff", "--format", format]));
+        let words = format!("gpuc.lock.json (another version of gpuc wrote it){touches}");
+        assert!(found.contains(&words), "{format}: {found}");
+    }
+    fs::write(&lock, &built).unwrap();
+    git(folder, &["config", "core.fileMode", "true"]);
+    for script in ["apply.sh", "verify.sh"] {
+        let script = tree.join("cloud").join(script);
+        let text = fs::read(&script).unwrap();
+        // A file that is made anew cannot be run.
+        fs::remove_file(&script).unwrap();
+        fs::write(&script, text).unwrap();
+    }
+    let found = said(&gpuc(folder, &["diff"]));
+    let words = format!("apply.sh and 1 file more (only whether it can be run){touches}");
+    assert!(found.contains(&words), "{found}");
+    git(folder, &["checkout", "-q", "."]);
+    // What git has of the lock is another text of the same.
+    fs::write(&lock, built.replacen('{', "{ ", 1)).unwrap();
+    commit(folder);
+    for format in ["text", "markdown"] {
+        let found = said(&gpuc(folder, &["diff", "--format", format]));
+        let words = "of the tree only gpuc.lock.json differs: nothing that runs is touched";
+        assert!(found.contains(words), "{format}: {found}");
+        assert!(!found.contains("nothing differs"), "{format}: {found}");
+    }
+}
+
+/// A cluster that builds upon another file is as it was only if that file is.
+#[test]
+fn a_file_that_others_build_upon_changes_them() {
+    let folder = committed();
+    let folder = folder.path();
+    let base = folder.join("shared.gpu-cluster.yaml");
+    fs::rename(folder.join("gpu-cluster.yaml"), &base).unwrap();
+    for name in ["one", "two"] {
+        let text = format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\n\
+             base: shared.gpu-cluster.yaml\nmetadata: {{name: {name}}}\n"
+        );
+        fs::write(folder.join(format!("{name}.gpu-cluster.yaml")), text).unwrap();
+    }
+    commit(folder);
+    let found = said(&gpuc(folder, &["diff", "."]));
+    assert!(found.starts_with("2 clusters as in HEAD"), "{found}");
+    let two = folder.join("two.gpu-cluster.yaml");
+    let text = fs::read_to_string(&two).unwrap();
+    fs::write(&two, format!("# a comment\n{text}")).unwrap();
+    let found = said(&gpuc(folder, &["diff", "."]));
+    assert!(found.starts_with("2 clusters as in HEAD"), "{found}");
+    fs::write(&two, &text).unwrap();
+    let shared = fs::read_to_string(&base).unwrap();
+    fs::write(&base, shared.replacen(MORE.0, MORE.1, 1)).unwrap();
+    let found = said(&gpuc(folder, &["diff", "."]));
+    for name in ["one", "two"] {
+        assert!(found.contains(&format!("{name}, since HEAD")), "{found}");
+    }
+    assert_eq!(found.matches("plugin-restarted").count(), 4, "{found}");
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! `gpuc diff`: what a change is said to do, that nothing is left out, and that it is the right edit that is blamed.
 
 mod base;
+mod built;
 mod command;
+mod many;
 mod order;
 mod plan;
 mod properties;
+mod renamed;
 mod table;
 mod upgrades;
 

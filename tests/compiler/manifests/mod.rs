@@ -4,6 +4,7 @@
 mod hostile;
 mod layers;
 mod layouts;
+mod objects;
 mod others;
 mod reached;
 mod refused;
@@ -153,13 +154,10 @@ fn only_lines_of_findings_differ(path: &str, text: &str, after: &str) {
             let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
             for span in edits.map(|edit| edit.span).chain([finding.primary.span]) {
                 let (_, position) = outcome.sources.locate(span).unwrap();
-                may_differ.insert(
-                    text_now
-                        .lines()
-                        .nth(position.line - 1)
-                        .unwrap_or_default()
-                        .to_owned(),
-                );
+                // An edit may move several lines.
+                let more = outcome.sources.text(span).matches('\n').count();
+                let lines = text_now.lines().skip(position.line - 1).take(more + 1);
+                may_differ.extend(lines.map(str::to_owned));
             }
         }
         after.clone_into(&mut text_now);

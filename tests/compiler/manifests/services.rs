@@ -148,7 +148,11 @@ fn what_is_not_certain_counts_for_nothing() {
              {{kind: Deployment, name: a}}{least}}}\n"
         )
     };
-    let autoscaler = |least| scaler("HorizontalPodAutoscaler", "autoscaling/v2", least);
+    let autoscaler = |least: &str| {
+        let most = if least.is_empty() { 8 } else { 9 };
+        let least = format!(", maxReplicas: {most}{least}");
+        scaler("HorizontalPodAutoscaler", "autoscaling/v2", &least)
+    };
     all(&[many.clone(), autoscaler("")]);
     all(&[many.clone(), scaler("ScaledObject", "keda.sh/v1alpha1", "")]);
     of(

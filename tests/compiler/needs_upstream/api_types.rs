@@ -11,7 +11,7 @@ use super::assert_none;
 use crate::needs::{self, PYTHON, UPSTREAM};
 use crate::support::{expect_file, repository};
 
-const FILE: &str = "compiler/src/api_server/types/kubernetes.types";
+pub(super) const FILE: &str = "compiler/src/api_server/types/kubernetes.types";
 
 /// The objects that are looked at whole.
 const ROOTS: &[&str] = &[
@@ -19,12 +19,35 @@ const ROOTS: &[&str] = &[
     "apps.v1.Deployment",
     "apps.v1.ReplicaSet",
     "apps.v1.StatefulSet",
+    "autoscaling.v1.HorizontalPodAutoscaler",
+    "autoscaling.v2.HorizontalPodAutoscaler",
     "batch.v1.CronJob",
     "batch.v1.Job",
+    "core.v1.ConfigMap",
+    "core.v1.LimitRange",
+    "core.v1.Namespace",
+    "core.v1.PersistentVolume",
     "core.v1.PersistentVolumeClaim",
     "core.v1.Pod",
+    "core.v1.ReplicationController",
+    "core.v1.ResourceQuota",
+    "core.v1.Secret",
     "core.v1.Service",
+    "core.v1.ServiceAccount",
+    "networking.v1.Ingress",
+    "networking.v1.NetworkPolicy",
+    "node.v1.RuntimeClass",
+    "policy.v1.PodDisruptionBudget",
+    "rbac.v1.ClusterRole",
+    "rbac.v1.ClusterRoleBinding",
+    "rbac.v1.Role",
+    "rbac.v1.RoleBinding",
+    "scheduling.v1.PriorityClass",
+    "storage.v1.StorageClass",
 ];
+
+/// A version that has types of the same names as a newer one: it keeps them apart by its own.
+const OLDER: &str = "io.k8s.api.autoscaling.v1.";
 
 fn definitions() -> Value {
     let text = needs::text(UPSTREAM, "kubernetes/_definitions.json");
@@ -33,7 +56,12 @@ fn definitions() -> Value {
 }
 
 fn short(name: &str) -> &str {
-    name.rsplit(['.', '/']).next().unwrap()
+    let name = name.rsplit('/').next().unwrap();
+    let own = name.rsplit('.').next().unwrap();
+    if name.starts_with(OLDER) {
+        return &name[name.len() - own.len() - "v1.".len()..];
+    }
+    own
 }
 
 /// How the file says what a field holds; types that it names are still to be written.
@@ -112,11 +140,8 @@ fn types_are_kubernetes_own() {
     expect_file(FILE, &text);
 }
 
-/// The types are the newest version's: whatever an older one has besides is known too, and nothing else.
-#[test]
-#[ignore = "needs GPUC_PYTHON"]
-fn fields_of_older_versions_are_known() {
-    let file = std::fs::read_to_string(repository().join(FILE)).unwrap();
+/// The fields of every type of Kubernetes' own, as the file has them.
+pub(super) fn known(file: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut types: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut name = "";
     for line in file.lines().filter(|line| !line.starts_with('#')) {
@@ -133,6 +158,15 @@ fn fields_of_older_versions_are_known() {
             None => name = line,
         }
     }
+    types
+}
+
+/// The types are the newest version's: whatever an older one has besides is known too, and nothing else.
+#[test]
+#[ignore = "needs GPUC_PYTHON"]
+fn fields_of_older_versions_are_known() {
+    let file = std::fs::read_to_string(repository().join(FILE)).unwrap();
+    let types = known(&file);
     let versions = SUPPORTED.start().0..=SUPPORTED.end().0;
     let versions: Vec<_> = versions.map(|minor| format!("1.{minor}")).collect();
     let python = needs::path(PYTHON);
@@ -233,7 +267,13 @@ fn words_are_those_of_the_descriptions() {
             let own = [
                 "io.k8s.api.core.v1",
                 "io.k8s.api.apps.v1",
+                "io.k8s.api.autoscaling.v2",
                 "io.k8s.api.batch.v1",
+                "io.k8s.api.networking.v1",
+                "io.k8s.api.policy.v1",
+                "io.k8s.api.rbac.v1",
+                "io.k8s.api.scheduling.v1",
+                "io.k8s.api.storage.v1",
             ];
             let own = own.iter().any(|group| **key == format!("{group}.{name}"));
             own || **key == format!("io.k8s.apimachinery.pkg.apis.meta.v1.{name}")

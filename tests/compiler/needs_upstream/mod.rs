@@ -3,6 +3,7 @@
 mod api_types;
 mod catalog;
 mod crds;
+mod custom_types;
 mod eksctl;
 mod gitops;
 mod helm;

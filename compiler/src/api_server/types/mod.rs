@@ -1,10 +1,13 @@
-//! Kubernetes' types: which fields an object has, and of which kind their values are.
+//! Kubernetes' types, and those of custom resources: which fields an object has, and of which kind their values are.
 
+mod custom;
 mod shape;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+pub use custom::definitions;
+pub(super) use custom::{defined_by, is_custom};
 pub(super) use shape::walk;
 
 /// The kind of a value.
@@ -39,6 +42,21 @@ pub(super) struct Field {
     /// Whether an object of the type must have it.
     pub(super) is_needed: bool,
     pub(super) holds: Type,
+    /// What the definition of a custom resource says besides.
+    pub(super) limits: Limits,
+}
+
+/// What else a value, or an item of a list, has to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Limits {
+    pub(super) least: Option<i128>,
+    pub(super) most: Option<i128>,
+    /// Whether it may not be empty.
+    pub(super) is_filled: bool,
+    /// Whether it is the name of an object.
+    pub(super) is_name: bool,
+    /// The words that it may be; any where there are none.
+    pub(super) words: Vec<&'static str>,
 }
 
 /// What `needs_upstream::api_types` derives from the newest version's definitions. The older ones have fewer fields:
@@ -58,26 +76,46 @@ const BROUGHT: &[&str] = &["selector"];
 static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
     let mut types: BTreeMap<_, Vec<Field>> = BTreeMap::new();
     let mut name = "";
-    for line in TEXT.lines().filter(|line| !line.starts_with('#')) {
+    let lines = TEXT.lines().chain(custom::TEXT.lines());
+    for line in lines.filter(|line| !line.starts_with(['#', '@'])) {
         match line.strip_prefix("  ") {
             None => {
                 name = line;
                 types.insert(name, Vec::new());
             }
             Some(field) => {
-                let (field, holds) = field.split_once(' ').unwrap_or((field, "any"));
+                let (field, rest) = field.split_once(' ').unwrap_or((field, "any"));
+                let (holds, limits) = rest.split_once(' ').unwrap_or((rest, ""));
                 let fields = types.entry(name).or_default();
                 fields.push(Field {
                     name: field.trim_end_matches('!'),
                     is_needed: field.ends_with('!')
                         && !BROUGHT.contains(&field.trim_end_matches('!')),
                     holds: holds_of(holds),
+                    limits: limits_of(limits),
                 });
             }
         }
     }
     types
 });
+
+/// `>= 0 <= 9 filled subdomain = A B`, of each what there is.
+fn limits_of(text: &'static str) -> Limits {
+    let mut limits = Limits::default();
+    let mut parts = text.split_whitespace();
+    while let Some(part) = parts.next() {
+        match part {
+            ">=" => limits.least = parts.next().and_then(|it| it.parse().ok()),
+            "<=" => limits.most = parts.next().and_then(|it| it.parse().ok()),
+            "filled" => limits.is_filled = true,
+            "subdomain" => limits.is_name = true,
+            "=" => limits.words = parts.by_ref().collect(),
+            _ => {}
+        }
+    }
+    limits
+}
 
 fn holds_of(text: &'static str) -> Type {
     let inner = |open: char, close: char| text.strip_prefix(open)?.strip_suffix(close);
@@ -110,22 +148,52 @@ pub(super) fn fields(name: &str) -> &'static [Field] {
 
 /// Objects by their `apiVersion` and kind, each kind the type of its name.
 const OBJECTS: &[(&str, &str)] = &[
-    ("v1", "Pod"),
-    ("v1", "Service"),
+    ("v1", "ConfigMap"),
+    ("v1", "LimitRange"),
+    ("v1", "Namespace"),
+    ("v1", "PersistentVolume"),
     ("v1", "PersistentVolumeClaim"),
+    ("v1", "Pod"),
+    ("v1", "ReplicationController"),
+    ("v1", "ResourceQuota"),
+    ("v1", "Secret"),
+    ("v1", "Service"),
+    ("v1", "ServiceAccount"),
     ("apps/v1", "Deployment"),
     ("apps/v1", "StatefulSet"),
     ("apps/v1", "DaemonSet"),
     ("apps/v1", "ReplicaSet"),
     ("batch/v1", "Job"),
     ("batch/v1", "CronJob"),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"),
+    ("networking.k8s.io/v1", "Ingress"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("node.k8s.io/v1", "RuntimeClass"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("storage.k8s.io/v1", "StorageClass"),
 ];
 
-/// The type of an object, where it is one of Kubernetes' own that is known here.
+/// Of a version whose types have the names of a newer one's: `apiVersion`, kind and type.
+const OLDER: (&str, &str, &str) = (
+    "autoscaling/v1",
+    "HorizontalPodAutoscaler",
+    "v1.HorizontalPodAutoscaler",
+);
+
+/// The type of an object, where it is one of Kubernetes' own, or a custom resource, that is known here.
 pub(super) fn of_object(api_version: &str, kind: &str) -> Option<&'static str> {
+    if (OLDER.0, OLDER.1) == (api_version, kind) {
+        return Some(OLDER.2);
+    }
     let mut objects = OBJECTS.iter();
     let found = objects.find(|it| **it == (api_version, kind));
-    found.map(|(_, name)| *name)
+    let custom = || TYPES.get_key_value(format!("{api_version}/{kind}").as_str());
+    found.map(|(_, name)| *name).or_else(|| Some(*custom()?.0))
 }
 
 #[cfg(test)]
@@ -146,6 +214,16 @@ mod tests {
         for name in all.iter().filter_map(|field| named(&field.holds)) {
             assert!(TYPES.contains_key(name), "{name}");
         }
+        assert_eq!(
+            limits_of(">= 1 <= 9 filled subdomain = A B"),
+            Limits {
+                least: Some(1),
+                most: Some(9),
+                is_filled: true,
+                is_name: true,
+                words: vec!["A", "B"],
+            }
+        );
         for (_, name) in OBJECTS {
             assert!(
                 fields(name).iter().any(|it| it.name == "metadata"),

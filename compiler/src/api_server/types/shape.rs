@@ -1,6 +1,6 @@
 //! Whether an object has the fields of its type, and each the kind of value that it holds.
 
-use super::{Field, Type, fields, is_gone};
+use super::{Field, Type, defined_by, fields, is_gone};
 use crate::api_server::place::{Step, words};
 use crate::api_server::read::{Read, get, read};
 use crate::api_server::{Here, Look, Refused, rules};
@@ -49,7 +49,7 @@ pub(in crate::api_server) fn walk<'n>(look: &mut Look<'n>, holds: &Type, node: &
         (Type::Object(name), Read::Mapping) => object(look, name, node),
         (holds, is) => {
             let problem = format!("it is {}, and must be {}", what(is), wanted(holds));
-            unreadable(look, &problem, instead(holds, is));
+            unreadable(look, &problem, instead(holds, is, node));
         }
     }
 }
@@ -77,6 +77,7 @@ fn object<'n>(look: &mut Look<'n>, name: &'static str, node: &'n Node) {
                     message: format!("{} has no `{}`", titled(&look.path), field.name),
                     help: format!("write its `{}`", field.name),
                     meant: None,
+                    unknown_to: None,
                 });
             }
         }
@@ -106,6 +107,7 @@ fn unreadable(look: &mut Look<'_>, problem: &str, help: String) {
         of_key: false,
         help,
         meant: None,
+        unknown_to: None,
     });
 }
 
@@ -117,10 +119,14 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
         .map_or((None, &[][..]), |(last, above)| (Some(last), above));
     let all = fields.iter().map(|field| field.name);
     let of_type = look.above.last().map(|(name, _)| *name);
+    let project = of_type.and_then(defined_by);
     let near = nearest(key, all);
     let is_amount = of_type == Some("ResourceRequirements") && is_resource(key);
     let is_free = |meant: &&str| get(node, meant).is_none() && !is_amount;
-    let help = if is_amount {
+    let is_label = of_type == Some("LabelSelector");
+    let help = if is_label && near.is_none() {
+        format!("write it below `{}.matchLabels`", words(above))
+    } else if is_amount {
         format!("write it below `{}.limits`", words(above))
     } else if let Some(meant) = near {
         match get(node, meant) {
@@ -130,14 +136,22 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
     } else if let Some(place) = outside(look, key).or_else(|| inside(fields, above, key)) {
         format!("it belongs into `{place}`")
     } else {
-        "remove it, or write it where Kubernetes looks for it".to_owned()
+        format!(
+            "remove it, or write it where {} looks for it",
+            project.unwrap_or("Kubernetes")
+        )
     };
     look.found.push(Refused {
-        message: format!("Kubernetes knows no `{}`", words(&look.path)),
+        message: format!(
+            "{} knows no `{}`",
+            project.unwrap_or("Kubernetes"),
+            words(&look.path)
+        ),
         path: look.path.clone(),
         of_key: true,
         help,
         meant: near.filter(is_free).map(str::to_owned),
+        unknown_to: project,
     });
 }
 
@@ -212,7 +226,7 @@ fn wanted(holds: &Type) -> &'static str {
     }
 }
 
-fn instead(holds: &Type, is: Read<'_>) -> String {
+fn instead(holds: &Type, is: Read<'_>, node: &Node) -> String {
     match (holds, is) {
         (Type::Whole(_), Read::Text(text)) if text.parse::<i64>().is_ok() => {
             format!("write `{text}`, without quotes")
@@ -221,7 +235,9 @@ fn instead(holds: &Type, is: Read<'_>) -> String {
             format!("write `{text}`, without quotes")
         }
         (Type::Text, Read::Whole(number)) => format!("write `\"{number}\"`"),
-        (Type::Text, Read::Number(number)) => format!("write `\"{number}\"`"),
+        (Type::Text, Read::Number(_)) => {
+            format!("write `\"{}\"`", node.text().unwrap_or_default())
+        }
         (Type::Text, Read::Switch(on)) => format!("write `\"{on}\"`"),
         (Type::List(_), _) => "write a list: one item a line, with `- ` before each".to_owned(),
         (Type::Map(value), _) if **value == Type::Amount => {

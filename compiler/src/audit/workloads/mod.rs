@@ -151,7 +151,8 @@ The workload with its `podPatch` and `patch` laid over it: whether mappings and 
 they were, every container has a name and an image, the container that gpuc makes is there, and whether
 the API server takes the rest: fields and the kinds of their values, words such as those of
 `restartPolicy`, names, labels, amounts, ports and counts, volumes that are mounted and not there, and
-what cannot stand beside what. Of custom resources it is the pods and their counts that are read so.
+what cannot stand beside what. Custom resources are held against the definitions that their pinned
+charts bring: their fields, words and counts, and the pods in them.
 `gpuc check --manifests` asks the same of everybody's manifests (`manifest-unreadable`).
 
 ### Why it matters
@@ -210,8 +211,9 @@ pub(super) static PATCH_REFUSED: Code = Code {
 
 The workload with its `podPatch` and `patch` laid over it, by the rules of `gpuc check`: requests and
 limits of GPUs that differ, resources that no pool offers, containers with more than the `limits` of its
-team, and the other errors that manifests may have; whether the `podSecurity` of its team refuses it; and
-with as many pods as the patch says, against what its team may have.
+team, and the other errors that manifests may have; whether the `podSecurity` of its team refuses it; a
+`priority` or `preemptionPolicy` that is not its PriorityClass's; and with as many pods as the patch
+says, against what its team may have.
 
 ### Why it matters
 
@@ -286,7 +288,8 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
                 continue;
             }
             let refused = refused::look(cluster, workload).into_iter();
-            for it in refused.chain(security::look(cluster, workload)) {
+            let refused = refused.chain(security::look(cluster, workload));
+            for it in refused.chain(priority::numbers(cluster, workload)) {
                 let draft = report.draft(&PATCH_REFUSED, it.span, it.message);
                 draft.help(it.help).emit();
             }

@@ -49,6 +49,8 @@ pub(super) fn look(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTree
             walk(&before.node, &Node::passed(patch), "patch", &mut found);
         }
     }
+    twice(&Node::passed(pod_patch), "podPatch", &mut found);
+    twice(&Node::passed(patch), "patch", &mut found);
     if !found.is_empty() {
         return found;
     }
@@ -77,6 +79,38 @@ pub(super) fn look(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTree
         }
     }
     found
+}
+
+/// Lists in which what has one name is one thing: of two in a patch the second would be laid over the first.
+const NAMED: &[&str] = &[
+    "containers",
+    "env",
+    "initContainers",
+    "replicatedJobs",
+    "resourceClaims",
+    "volumes",
+];
+
+fn twice(theirs: &Node, path: &str, found: &mut BTreeSet<Wrong>) {
+    let mut seen = BTreeSet::new();
+    for item in theirs.items() {
+        let name = item.get("name");
+        let name = name.and_then(|it| Some((it, it.text()?)));
+        if let Some((node, name)) = name
+            && NAMED.contains(&path.rsplit('.').next().unwrap_or_default())
+            && !seen.insert(name)
+        {
+            found.insert(Wrong {
+                span: node.span(),
+                message: format!("`{path}` has `{name}` twice"),
+                help: "remove one of the two, or write another name".to_owned(),
+            });
+        }
+        twice(item, path, found);
+    }
+    for entry in theirs.entries() {
+        twice(&entry.value, &format!("{path}.{}", entry.key), found);
+    }
 }
 
 fn is_patched(before: &Object, after: &Object) -> bool {

@@ -1,5 +1,7 @@
 //! What the API server refuses of patched objects.
 
+use std::collections::BTreeSet;
+
 use gpuc_schema::Span;
 
 use super::Wrong;
@@ -8,7 +10,8 @@ use crate::lower::workloads::pod_specs;
 use crate::node::Node;
 use crate::plan::Object;
 
-/// What is refused of an object: of Kubernetes' own the whole, of custom resources their pods.
+/// What is refused of an object. The charts that bring custom resources are pinned, so that a field that their
+/// definitions do not know is dropped for sure.
 pub(super) fn look(object: &Object, patch: Span) -> Vec<Wrong> {
     let node = &object.node;
     let (version, kind) = (&object.identity.api_version, object.identity.kind.as_str());
@@ -17,20 +20,17 @@ pub(super) fn look(object: &Object, patch: Span) -> Vec<Wrong> {
         message: found.message,
         help: found.help,
     };
-    if api_server::knows(version, kind) {
-        let found = api_server::look(version, kind, node, Extent::Whole).into_iter();
-        return found.map(|found| wrong(node, found)).collect();
-    }
-    // The runtime that a TrainJob names says the rest of its pods.
-    let extent = if kind == "TrainJob" {
-        Extent::Part
-    } else {
-        Extent::Whole
-    };
-    let specs = pod_specs(node).into_iter();
-    let found = specs.flat_map(|spec| {
-        let found = api_server::look_at_pod(spec, extent).into_iter();
+    let found = api_server::look(version, kind, node, Extent::Whole).into_iter();
+    let own = found.map(|found| wrong(node, found));
+    // The operator of PyTorchJobs gives its container a port.
+    let specs = pod_specs(node).into_iter().filter(|_| kind != "PyTorchJob");
+    let ports = specs.flat_map(|spec| {
+        let found = api_server::lost_ports(spec).into_iter();
         found.map(|found| wrong(spec, found))
     });
-    found.collect()
+    // What a `podPatch` brings to several pods stands once.
+    let mut said = BTreeSet::new();
+    let mut wrong: Vec<_> = own.chain(ports).collect();
+    wrong.retain(|it| it.span == patch || said.insert((it.span, it.help.clone())));
+    wrong
 }

@@ -20,6 +20,9 @@ pub(crate) use disk::put;
 use look::Action;
 pub(crate) use look::{Changes, plan_write};
 
+/// What a file differs in that has the right contents and the wrong mode.
+pub(crate) const ONLY_MODE: &str = "only whether it can be run";
+
 /// How many paths a refusal names before it counts the rest.
 const NAMED: usize = 20;
 

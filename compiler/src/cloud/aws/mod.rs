@@ -311,6 +311,10 @@ impl Cloud for Eks {
         karpenter::makes(cluster, pool).then_some(&karpenter::MAKER)
     }
 
+    fn called<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
+        Some(cluster_name(&cluster.written))
+    }
+
     fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
         karpenter::followed(cluster, pool).into_iter().collect()
     }

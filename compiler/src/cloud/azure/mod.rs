@@ -261,6 +261,10 @@ impl Cloud for Azure {
         rules::RULES
     }
 
+    fn called<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
+        Some(cluster_name(cluster))
+    }
+
     fn resources(&self) -> &'static [&'static ResourceKind] {
         RESOURCES
     }

@@ -316,6 +316,10 @@ impl Cloud for Gke {
         &[("RUNTIME_CONFIG_SOURCE", "file")]
     }
 
+    fn called<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
+        Some(place::of(cluster).cluster)
+    }
+
     fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
         upgrades::followed(cluster, pool)
     }

@@ -1,6 +1,7 @@
 //! What a difference does to what runs: one table for each kind of part.
 
 mod charts;
+mod elsewhere;
 mod kinds;
 mod pools;
 mod versions;
@@ -10,6 +11,7 @@ use super::impact::Impact;
 use super::parts::{Key, Part, Parts};
 use crate::lock::LOCK_FILE;
 use crate::plan::Change;
+pub(super) use elsewhere::is_made;
 pub use kinds::is_known;
 pub(super) use versions::{Move, move_of};
 use versions::{has_versions, version};
@@ -90,6 +92,11 @@ impl Setting<'_> {
 
 /// What a difference does.
 pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
+    let here = here(setting, delta);
+    elsewhere::judge(setting, delta, &here).unwrap_or(here)
+}
+
+fn here(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     match &delta.key {
         Key::Place if is_condition(setting, delta) => Verdict::because(
             Impact::Nothing,
@@ -112,11 +119,11 @@ pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             ),
         ),
         Key::Pool(name) => pools::judge(setting, name, delta),
-        Key::Resource(kind, _) => resource(setting, kind, delta),
+        Key::Resource(kind, name) => resource(setting, (kind, name), delta),
         Key::Release(_) => charts::judge(setting, delta),
         Key::Object { .. } => kinds::judge(setting, delta),
         Key::Sync(..)
-            if !setting.before.tool.is_empty() && setting.before.tool != setting.after.tool =>
+            if !setting.before.tool.is_empty() && !setting.before.is_brought_as(setting.after) =>
         {
             Verdict::because(
                 Impact::WorkloadRestarted,
@@ -174,23 +181,26 @@ fn file(path: &str) -> &'static str {
     }
 }
 
-fn resource(setting: &Setting<'_>, kind: &str, delta: &Delta) -> Verdict {
+fn resource(setting: &Setting<'_>, (kind, name): (&str, &str), delta: &Delta) -> Verdict {
     match delta.fate() {
         Fate::Came => Verdict::plain(Impact::Added),
         Fate::Went => {
             let part = setting.part(&delta.key);
             let is_cluster = part.is_some_and(|part| part.component == CLUSTER);
-            Verdict::because(
-                if is_cluster {
-                    Impact::Deleted
-                } else {
-                    Impact::Nothing
-                },
-                format!(
-                    "no script deletes the {kind}: it stays {} until you do",
-                    setting.stays()
-                ),
-            )
+            let renamed = is_cluster.then(|| elsewhere::renamed(setting, kind, name));
+            renamed.flatten().unwrap_or_else(|| {
+                Verdict::because(
+                    if is_cluster {
+                        Impact::Deleted
+                    } else {
+                        Impact::Nothing
+                    },
+                    format!(
+                        "no script deletes the {kind}: it stays {} until you do",
+                        setting.stays()
+                    ),
+                )
+            })
         }
         Fate::Stayed => field(setting, delta).unwrap_or(Verdict::plain(Impact::Nothing)),
     }

@@ -79,12 +79,20 @@ fn cluster(diff: &Diff, room: usize) -> String {
 
 fn head(diff: &Diff) -> String {
     let fate = match diff.fate {
-        ClusterFate::Added => " (new)",
-        ClusterFate::Removed => " (gone)",
-        ClusterFate::Kept => "",
+        ClusterFate::Added => " (new)".to_owned(),
+        ClusterFate::Removed => " (gone)".to_owned(),
+        ClusterFate::Kept => {
+            let formerly = diff.formerly.as_ref();
+            formerly.map_or_else(String::new, |name| format!(" (was {})", cell(name)))
+        }
     };
-    let worst = diff.worst.map_or("nothing differs", Impact::means);
+    let worst = diff
+        .worst
+        .map_or_else(|| diff.means_nothing(), Impact::means);
     let mut text = format!("\n#### {}{fate}: {worst}\n", cell(&diff.cluster));
+    if let Some(words) = diff.quiet_words() {
+        text.push_str(&format!("\n{}\n", cell(&words)));
+    }
     if let Some(words) = diff.unbuilt_words() {
         text.push_str(&format!("\n**{words}**\n\n"));
         let named: Vec<_> = diff.unbuilt_files(false).collect();

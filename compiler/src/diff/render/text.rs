@@ -42,9 +42,14 @@ fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
     let fate = match diff.fate {
         ClusterFate::Added => "a new cluster".to_owned(),
         ClusterFate::Removed => format!("gone since {}", visible(base)),
-        ClusterFate::Kept => format!("since {}", visible(base)),
+        ClusterFate::Kept => match &diff.formerly {
+            Some(name) => format!("{} in {}", visible(name), visible(base)),
+            None => format!("since {}", visible(base)),
+        },
     };
-    let worst = diff.worst.map_or("nothing differs", Impact::means);
+    let worst = diff
+        .worst
+        .map_or_else(|| diff.means_nothing(), Impact::means);
     put(
         text,
         format_args!(
@@ -78,6 +83,10 @@ fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
         for change in &diff.upgrades {
             one(text, change, all);
         }
+    }
+    if let Some(words) = diff.quiet_words() {
+        put(text, format_args!("  {}\n", visible(&words)));
+        return;
     }
     let lines: usize = diff.files.iter().map(lines_of).sum();
     let files = count(diff.files.len(), "file");

@@ -1,7 +1,6 @@
 //! How a change comes to run: what is to be done before it is committed, the commit, and what brings it.
 
 use super::super::impact::Impact;
-use super::super::judge::CLUSTER;
 use super::super::parts::{Key, TAINTS};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::left::about_pool;
@@ -16,8 +15,8 @@ pub const BUILD: &str = "gpuc build";
 impl Rollout<'_> {
     /// Whether a commit is what brings the tree: the tool that is there takes what is pushed.
     pub(super) fn is_by_commit(&self) -> bool {
-        let [before, after] = [self.setting.before.tool, self.setting.after.tool];
-        !after.is_empty() && (before == after || self.before.is_none())
+        let [before, after] = [self.setting.before, self.setting.after];
+        !after.tool.is_empty() && (before.is_brought_as(after) || self.before.is_none())
     }
 
     /// The command that brings the tree, where no tool does by itself.
@@ -26,8 +25,18 @@ impl Rollout<'_> {
         tool.is_empty().then(|| "./install.sh".to_owned())
     }
 
-    /// The tree, where the input is.
+    /// The tree, where the input is; that of the name that the cluster had goes.
     pub(super) fn built(&self) -> Step {
+        let mut step = self.build();
+        if let Some([old, new]) = self.renamed() {
+            step.what += &format!(". The tree has another folder now, {new}: that of {old} goes");
+            step.commands = vec![format!("{BUILD} --prune")];
+        }
+        step
+    }
+
+    /// The tree, where the input is.
+    pub(super) fn build(&self) -> Step {
         let what = if self.is_by_commit() {
             "Build where the input is, review and commit; pushing it is a step of its own"
         } else {
@@ -223,58 +232,6 @@ impl Rollout<'_> {
         let is_ours = part.is_some_and(|part| part.maker.is_none());
         let is_pruned = self.pruned_pools().iter().any(|it| it == name);
         is_ours && is_pruned && !self.leaves_later(name)
-    }
-
-    /// Whether something replaced is the cluster itself.
-    pub(super) fn is_of_cluster(&self, change: &Change) -> bool {
-        let is_cluster = |name: &String| {
-            let parts = self.setting.after.all.iter();
-            parts.into_iter().any(|(key, part)| {
-                matches!(key, Key::Resource(kind, of) if *kind == change.kind && of == name)
-                    && part.component == CLUSTER
-            })
-        };
-        change.impact == Impact::Replaced
-            && (change.kind == Key::Place.kind() || change.names.iter().any(is_cluster))
-            && !self.goes_back(change)
-    }
-
-    /// The steps to another cluster, where this one cannot become what it shall be.
-    pub(super) fn another_cluster(&self) -> Option<Vec<Step>> {
-        let these: Vec<&Change> = self
-            .changes
-            .iter()
-            .filter(|it| self.is_of_cluster(it))
-            .collect();
-        if these.is_empty() || self.before.is_none() {
-            return None;
-        }
-        let mut steps = vec![Step {
-            what: "The cluster that is there cannot become this. Leave its gpu-cluster.yaml as it was, and write what \
-                   it shall be into another file, with another metadata.name"
-                .to_owned(),
-            commands: Vec::new(),
-            changes: ids(&these),
-        }];
-        steps.push(self.built());
-        steps.push(Step {
-            what: "Make the new cluster, from its own folder in the tree".to_owned(),
-            commands: vec![
-                "cloud/apply.sh --dry-run".to_owned(),
-                "cloud/apply.sh".to_owned(),
-            ],
-            changes: ids(&these),
-        });
-        steps.extend(self.brought());
-        steps.push(Self::verified());
-        steps.push(Step {
-            what: "Move the work. When nothing needs the old cluster any more, remove it from its own folder, as the base \
-                   has that, and then its file and its folder"
-                .to_owned(),
-            commands: vec!["cloud/teardown.sh --dry-run".to_owned(), "cloud/teardown.sh".to_owned()],
-            changes: ids(&these),
-        });
-        Some(steps)
     }
 
     /// The scripts of hosts that are new or that say something else now.

@@ -31,7 +31,7 @@ fn tool(side: Option<&Compilation>) -> Option<Tool<'_>> {
 
 impl Rollout<'_> {
     fn changes_tool(&self) -> bool {
-        self.setting.before.tool != self.setting.after.tool
+        !self.setting.before.is_brought_as(self.setting.after)
     }
 
     /// The old tool leaves what runs, before anything is committed.
@@ -114,6 +114,34 @@ impl Rollout<'_> {
         }];
         steps.extend(self.brought());
         Some(steps)
+    }
+
+    /// The tool of another cluster hears of the tree.
+    pub(super) fn told_elsewhere(&self) -> Option<Step> {
+        let new = tool(self.after)?;
+        let kubectl = match &self.setting.after.context {
+            Some(context) => format!("kubectl --context {}", shell::quote(context)),
+            None => "kubectl".to_owned(),
+        };
+        let kubectl = if new.guide.elsewhere {
+            "kubectl"
+        } else {
+            &kubectl
+        };
+        let command = format!("{kubectl} apply --server-side --kustomize {}", new.folder);
+        Some(Step {
+            what: format!(
+                "When the tree is pushed, tell {} of it{}; the tree's README says what it needs there",
+                new.name,
+                if new.guide.elsewhere {
+                    place(&new)
+                } else {
+                    ", in the new cluster".to_owned()
+                }
+            ),
+            commands: vec![command],
+            changes: ids(&self.about(new.folder)),
+        })
     }
 
     /// The commands by which Helm forgets the releases that are there.

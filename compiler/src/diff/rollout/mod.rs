@@ -1,6 +1,8 @@
 //! What to do in which order, where one run of the scripts and one sync are not enough.
 
 mod brought;
+mod cloud;
+mod elsewhere;
 mod gitops;
 mod left;
 mod versions;
@@ -108,6 +110,7 @@ impl Rollout<'_> {
             && hosts.is_empty()
             && left.is_empty())
             || late
+            || self.renamed().is_some()
             || begins.is_some()
             || driver.is_some()
             || fixed.is_some()
@@ -206,67 +209,6 @@ impl Rollout<'_> {
             commands: Vec::new(),
             changes: ids(&[driver, plugin].concat()),
         })
-    }
-
-    /// What scripts do: new pools, and nodes that are made again; and whether that alone takes an order.
-    fn in_the_cloud(&self) -> Option<(Step, bool)> {
-        let is_scripted = |change: &&Change| {
-            let of_script =
-                |file: &String| file.starts_with("cloud/") && !file.starts_with("cloud/host-");
-            change.kind != "file"
-                && change.fate != ClusterFate::Removed
-                && change.files.iter().any(of_script)
-        };
-        let scripted: Vec<&Change> = self.changes.iter().filter(is_scripted).collect();
-        let rolled = scripted
-            .iter()
-            .filter(|change| change.impact == Impact::NodesRecreated && !self.follows(change));
-        let rolled: Vec<&Change> = rolled.copied().collect();
-        let raised = self.raised();
-        let is_new = |change: &&&Change| {
-            let handed_back = || {
-                let handed = change.names.iter().filter_map(|name| self.handed(name));
-                handed
-                    .into_iter()
-                    .any(|it| matches!(it, left::Handed::From(_)))
-            };
-            let is_beside = || change.impact == Impact::Replaced && self.is_made(change);
-            change.fate == ClusterFate::Added
-                || (change.kind == "pool" && (handed_back() || is_beside()))
-        };
-        let new: Vec<&Change> = scripted.iter().filter(is_new).copied().collect();
-        if scripted.is_empty() && raised.is_empty() {
-            return None;
-        }
-        let (what, flag) = if !rolled.is_empty() {
-            (
-                "Let the cloud drain nodes and make them again, when jobs may be interrupted",
-                " --allow-disruption",
-            )
-        } else if self.keeps_running_pods_out() {
-            ("Let the nodes have their taints", "")
-        } else if new.is_empty() && raised.is_empty() {
-            (
-                "Let the scripts bring what they make to what it shall be",
-                "",
-            )
-        } else if self.setting.before.own_hosts {
-            ("Bring new hosts in, and see that their nodes are ready", "")
-        } else {
-            (
-                "Make what is new in the cloud, and see that its nodes are ready",
-                "",
-            )
-        };
-        let step = Step {
-            what: what.to_owned(),
-            commands: vec![
-                format!("cloud/apply.sh --dry-run{flag}"),
-                format!("cloud/apply.sh{flag}"),
-            ],
-            changes: unique(ids(&[raised.clone(), scripted].concat())),
-        };
-        Some((step, !rolled.is_empty() || !raised.is_empty()))
     }
 
     /// Pools whose GPUs must be free for a moment: how they are freed, and how pods come back.

@@ -78,9 +78,10 @@ fn prometheus(prometheus: &Prometheus) -> String {
             existing.release
         ),
         Prometheus::Install(install) => {
+            let days = install.retention_days;
+            let word = if days.value == 1 { "day" } else { "days" };
             let mut text = format!(
-                "kube-prometheus-stack is installed into the namespace {namespace}; its Prometheus keeps metrics for {} days",
-                install.retention_days
+                "kube-prometheus-stack is installed into the namespace {namespace}; its Prometheus keeps metrics for {days} {word}"
             );
             text.push_str(if install.storage.is_some() {
                 "."

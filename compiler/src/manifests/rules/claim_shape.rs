@@ -2,7 +2,7 @@
 
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::claims::{is_claim, requested};
-use crate::manifests::{Object, Rule, Scene};
+use crate::manifests::{Object, Rule, Scene, wrap};
 use crate::node::{Entry, Node};
 
 /// A claim is written as another version of its API has it.
@@ -68,11 +68,11 @@ const OF_OLD: &[&str] = &["v1alpha1", "v1alpha2", "v1alpha3"];
 // (from memory).
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for object in scene.objects.iter().filter(|it| is_claim(it)) {
-        of_object(object, report);
+        of_object(scene, object, report);
     }
 }
 
-fn of_object(object: &Object, report: &mut Report) {
+fn of_object(scene: &Scene<'_>, object: &Object, report: &mut Report) {
     let title = object.title();
     let version = object.api_version.rsplit('/').next().unwrap_or_default();
     if OF_OLD.contains(&version) {
@@ -116,6 +116,13 @@ fn of_object(object: &Object, report: &mut Report) {
             ),
             _ => format!("write it {place}: `exactly: {{deviceClassName: …}}`"),
         };
-        draft.help(help).emit();
+        let draft = draft.help(help);
+        // Nobody says twice what stands below it already.
+        let is_free = !is_flat && request.get("exactly").is_none();
+        let edit = is_free.then(|| wrap::wrap(scene.sources, request, BELOW, "exactly"));
+        match edit.flatten() {
+            Some(edit) => draft.fix(vec![edit]).emit(),
+            None => draft.emit(),
+        };
     }
 }

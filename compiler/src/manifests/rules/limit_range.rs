@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "a LimitRange has two defaults for GPUs",
         explain: "### What it checks
 
-Whether `default` and `defaultRequest` of a LimitRange are the same for each extended resource.
+Whether `default` and `defaultRequest` of a LimitRange are the same for each extended resource. Of a
+container's `max` Kubernetes makes its `default`, where there is none.
 
 ### Why it matters
 
@@ -76,7 +77,8 @@ spec:
     run,
 };
 
-// Source: kubernetes 1.36 pkg/apis/core/validation/validation.go, `ValidateLimitRange`.
+// Sources: kubernetes 1.36 pkg/apis/core/validation/validation.go, `ValidateLimitRange`; pkg/apis/core/v1/defaults.go,
+// `SetDefaults_LimitRangeItem`.
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let ranges = scene
         .objects
@@ -90,7 +92,11 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 .iter()
                 .filter(|it| is_extended(&it.key))
             {
-                let Some(limit) = list("default").iter().find(|it| it.key == request.key) else {
+                // Of a most of containers Kubernetes makes the default.
+                let is_container = item.get("type").and_then(Node::text) == Some("Container");
+                let most = list("max").iter().filter(|_| is_container);
+                let mut limits = list("default").iter().chain(most);
+                let Some(limit) = limits.find(|it| it.key == request.key) else {
                     continue;
                 };
                 let amounts = (amount(&limit.value), amount(&request.value));

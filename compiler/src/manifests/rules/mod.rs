@@ -27,6 +27,8 @@ nodePools:
 mod amount_not_whole;
 mod apart_too_many;
 mod api_not_served;
+mod autoscaler_over_limit;
+mod claim_class_unknown;
 mod claim_count;
 mod claim_named_twice;
 mod claim_not_listed;
@@ -37,6 +39,7 @@ mod claim_unknown;
 mod claim_unused;
 mod cuda_too_new;
 mod cuda_unknown;
+mod custom_unknown;
 mod device_class_unknown;
 mod gang_too_large;
 mod host_devices;
@@ -52,6 +55,7 @@ mod not_looked_into;
 mod nowhere_to_run;
 mod priority_unknown;
 mod privileged;
+mod probe_port_unknown;
 mod queue_missing;
 mod queue_unknown;
 mod quota_exceeded;
@@ -63,6 +67,7 @@ mod resource_of_others;
 mod resource_unknown;
 mod runtime_class_unknown;
 mod runtime_unknown;
+mod scale_target_unknown;
 mod security_refused;
 mod sees_all_gpus;
 mod selector_matches_nothing;
@@ -70,12 +75,14 @@ mod services_over_limit;
 mod services_overfill_pool;
 mod shares_several;
 mod shm_missing;
+mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
 mod toleration_unsaid;
 mod toleration_useless;
 mod unreadable;
 mod update_stuck;
+mod variable_twice;
 mod visible_devices;
 
 use super::Rule;
@@ -131,6 +138,7 @@ pub static RULES: &[&Rule] = &[
     &cuda_unknown::RULE,
     &unreadable::RULE,
     &priority_unknown::RULE,
+    &custom_unknown::RULE,
     &services_over_limit::RULE,
     &services_overfill_pool::RULE,
     &claim_count::RULE,
@@ -139,10 +147,16 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
+    &probe_port_unknown::RULE,
+    &variable_twice::RULE,
     &security_refused::RULE,
     &image_invalid::RULE,
     &incomplete::RULE,
     &apart_too_many::RULE,
+    &scale_target_unknown::RULE,
+    &autoscaler_over_limit::RULE,
+    &claim_class_unknown::RULE,
+    &team_limits_differ::RULE,
     &memory_tiny::RULE,
     &toleration_unsaid::RULE,
     &runtime_class_unknown::RULE,

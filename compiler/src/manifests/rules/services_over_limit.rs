@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
 
 All deployments, stateful sets and leader-worker sets of a team's namespaces together, those of the
 file and those of the manifests, with as many pods as they always have, against what the team may
-have: GPUs, slices and shares, CPU, memory and pods. With queues that is what is guaranteed to it
+have: GPUs, slices and shares, CPU, memory and pods, and what PersistentVolumeClaims hold. With queues that is what is guaranteed to it
 and what it may borrow. What one alone asks for is
 [`manifest-quota-exceeded`](#gpuc4010); of objects with the same name in several files the smallest
 counts.
@@ -127,6 +127,7 @@ spec:
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let services = Services::of(scene).seen_by_quotas(scene.cluster);
+    let services = services.with_volumes(scene);
     for sum in Sum::of_services(scene.cluster, &services.loads) {
         if services.is_news(sum.loads()) {
             sum.draft(&RULE.code, &services.loads, report).emit();

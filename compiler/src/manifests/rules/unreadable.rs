@@ -1,14 +1,9 @@
-//! What Kubernetes cannot read, or refuses, of an object that is or makes pods.
+//! What Kubernetes cannot read, or refuses, of an object.
 
-use std::collections::BTreeSet;
+use crate::diag::{Code, Report, Severity};
+use crate::manifests::{Rule, Scene, refused};
 
-use crate::api_server::{self, Extent, Refused, Step, place};
-use crate::diag::{Code, Edit, Report, Severity};
-use crate::manifests::read::Object;
-use crate::manifests::{Rule, Scene, Why, edit, served};
-use crate::node::{Node, Value};
-
-/// What Kubernetes cannot read, or refuses, of an object that is or makes pods.
+/// What Kubernetes cannot read, or refuses, of an object.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4035",
@@ -17,10 +12,14 @@ pub(super) static RULE: Rule = Rule {
         summary: "Kubernetes cannot read an object, or refuses it",
         explain: "### What it checks
 
-Pods, Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, CronJobs, Services, and the pods of
-Kubeflow's, Ray's and Volcano's jobs, JobSets and LeaderWorkerSets, as the API server does: fields and
-their kinds of values, words such as those of `restartPolicy`, names, labels, amounts, ports and counts,
-volumes that are mounted and not there, and what cannot stand beside what.
+Kubernetes' own objects as the API server does, JobSets, LeaderWorkerSets, Kubeflow's and Volcano's jobs,
+Kueue's queues, and the pods of Ray's jobs: fields and their kinds of values, words such as those of
+`restartPolicy`, names, labels, amounts, ports and counts, volumes that are mounted and not there, and what
+cannot stand beside what. Known are what makes pods, HorizontalPodAutoscalers, PodDisruptionBudgets,
+Services, Ingresses, NetworkPolicies, LimitRanges, ResourceQuotas, PersistentVolumes and their claims,
+classes of storage, priority and runtimes, Roles, ClusterRoles and their bindings, ServiceAccounts,
+ConfigMaps, Secrets and Namespaces. Of custom resources the definitions say what they take; fields that
+these do not know are another finding (`manifest-custom-unknown`).
 
 ### Why it matters
 
@@ -76,99 +75,6 @@ spec:
     run,
 };
 
-/// Groups whose objects hold pods just as Kubernetes has them: nobody adds fields or volumes to them.
-const PLAIN: &[&str] = &[
-    "kubeflow.org",
-    "jobset.x-k8s.io",
-    "leaderworkerset.x-k8s.io",
-    "ray.io",
-    "batch.volcano.sh",
-];
-
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    let before = report.diagnostics().iter();
-    let said: BTreeSet<_> = before.map(|found| found.primary.span).collect();
-    for object in scene.objects {
-        for found in refused(scene, object) {
-            let Some(span) = place(&object.root, &found.path, found.of_key) else {
-                continue;
-            };
-            // Other rules know more of resources of GPUs, and of text without quotes.
-            if said.contains(&span) {
-                continue;
-            }
-            let message = format!("{}: {}", object.title(), found.message);
-            let draft = report.draft(&RULE.code, span, message);
-            let draft = draft.help(found.help.clone());
-            match edit(scene, object, &found) {
-                Some(edit) => draft.fix(vec![edit]).emit(),
-                None => draft.emit(),
-            };
-        }
-    }
-}
-
-/// What was meant, in place of what stands there.
-fn edit(scene: &Scene<'_>, object: &Object, found: &Refused) -> Option<Edit> {
-    let meant = found.meant.as_deref()?;
-    let (last, above) = found.path.split_last()?;
-    let holder = above
-        .iter()
-        .try_fold(&object.root, |node, step| match step {
-            Step::Key(key) => node.get(key),
-            Step::Item(index) => node.items().get(*index),
-        })?;
-    match last {
-        Step::Key(key) if found.of_key => edit::key(scene.sources, holder.entry(key)?, meant),
-        Step::Key(key) => edit::value(scene.sources, holder.get(key)?, meant),
-        Step::Item(index) => edit::value(scene.sources, holder.items().get(*index)?, meant),
-    }
-}
-
-fn refused(scene: &Scene<'_>, object: &Object) -> Vec<Refused> {
-    let (version, kind) = (object.api_version.as_str(), object.kind.as_str());
-    // Of a version that is not served the one that is says what Kubernetes takes.
-    let served = served::instead(version, kind).and_then(<[_]>::first);
-    let version = served.copied().unwrap_or(version);
-    let is_plain = PLAIN.iter().any(|group| object.is_of(group));
-    if !is_plain && !api_server::knows(version, kind) {
-        return Vec::new();
-    }
-    let is_layered = scene.passed_over.iter().any(|it| match &it.why {
-        Why::Kustomization => true,
-        Why::Patch(title) => *title == object.title(),
-        Why::Template | Why::NoObjects => false,
-    });
-    let is_whole = is_whole(&object.root) && !is_layered;
-    let extent = if is_whole {
-        Extent::Whole
-    } else {
-        Extent::Part
-    };
-    api_server::look(version, kind, &object.root, extent)
-}
-
-/// Whether an object has containers, and each of them an image: a part of one has not.
-fn is_whole(node: &Node) -> bool {
-    let (mut some, mut all) = (false, true);
-    images(node, &mut some, &mut all);
-    some && all
-}
-
-fn images(node: &Node, some: &mut bool, all: &mut bool) {
-    match &node.value {
-        Value::Scalar(_) => {}
-        Value::Sequence(items) => items.iter().for_each(|item| images(item, some, all)),
-        Value::Mapping(entries) => {
-            for entry in entries {
-                if ["containers", "initContainers"].contains(&entry.key.as_str()) {
-                    for item in entry.value.items() {
-                        *some = true;
-                        *all &= item.get("image").is_some();
-                    }
-                }
-                images(&entry.value, some, all);
-            }
-        }
-    }
+    refused::report(scene, &RULE.code, |it| it.unknown_to.is_none(), report);
 }

@@ -18,7 +18,7 @@ pub struct CudaTest {
     pub run: Spanned<CudaProgram>,
     /// How many GPUs, slices or shares. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub gpus: Option<Spanned<u32>>,
     /// The image. Default: NVIDIA's sample `vectorAdd`, built with CUDA 12.5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,26 +42,28 @@ kind! {
     Job {
         /// How many GPUs, slices or shares for each pod. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus: Option<Spanned<u32>>,
         /// How many pods have to succeed. Each has its number in `JOB_COMPLETION_INDEX`.
         #[serde(default = "one")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         completions: Spanned<u32>,
         /// How many of them run at once.
         #[serde(default = "one")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         parallelism: Spanned<u32>,
         /// How many failed pods are tried again. Default: 6.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(max = 2_147_483_647))]
         retries: Option<Spanned<u32>>,
         /// How long it may take, in seconds. Default: for ever.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         deadline_seconds: Option<Spanned<u32>>,
         /// How long it is kept when it is done, in seconds. What syncs the tree makes it again then, so that it runs
         /// again. Default: until somebody deletes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(max = 2_147_483_647))]
         ttl_seconds: Option<Spanned<u32>>,
     }
 }
@@ -74,7 +76,7 @@ kind! {
         schedule: Spanned<String>,
         /// How many GPUs, slices or shares for each run. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus: Option<Spanned<u32>>,
         /// The time zone of the schedule. Default: that of the control plane, mostly UTC.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,10 +87,11 @@ kind! {
         concurrency: Spanned<Concurrency>,
         /// How many failed pods of a run are tried again. Default: 6.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(max = 2_147_483_647))]
         retries: Option<Spanned<u32>>,
         /// How long a run may take, in seconds. Default: for ever.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         deadline_seconds: Option<Spanned<u32>>,
     }
 }

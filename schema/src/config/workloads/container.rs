@@ -110,7 +110,7 @@ macro_rules! kind {
             pub run_as: Option<RunAs>,
             /// How long a pod has to end by itself before it is killed, in seconds. Default: 30.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            #[schemars(range(min = 1))]
+            #[schemars(range(min = 1, max = 2_147_483_647))]
             pub grace_seconds: Option<Spanned<u32>>,
         }
 
@@ -176,14 +176,14 @@ pub enum EnvFrom {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunAs {
     /// The user; not root.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub user: Spanned<u32>,
     /// The group. Default: the user's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub group: Option<Spanned<u32>>,
     /// The group that owns the volumes. Default: `group`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub volumes_group: Option<Spanned<u32>>,
 }

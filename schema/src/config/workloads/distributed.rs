@@ -13,17 +13,18 @@ kind! {
     /// A training run with `PyTorch` on several nodes. The Trainer tells `torchrun` who the others are.
     TrainJob {
         /// How many nodes: one pod on each.
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         nodes: Spanned<u32>,
         /// How many GPUs, slices or shares on each.
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus_per_node: Spanned<u32>,
         /// How often all pods start again together after one failed.
         #[serde(default)]
+        #[schemars(range(max = 2_147_483_647))]
         restarts: Spanned<u32>,
         /// How long it may take, in seconds. Default: for ever.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         deadline_seconds: Option<Spanned<u32>>,
     }
 }
@@ -34,17 +35,18 @@ kind! {
         /// Who installs the Training Operator: it has no chart, so it must be there.
         operator: Spanned<TrainingOperator>,
         /// How many nodes: the master and the workers.
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         nodes: Spanned<u32>,
         /// How many GPUs, slices or shares on each.
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus_per_node: Spanned<u32>,
         /// How many failed pods are tried again. Default: for ever.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(max = 2_147_483_647))]
         retries: Option<Spanned<u32>>,
         /// How long it may take, in seconds. Default: for ever.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         deadline_seconds: Option<Spanned<u32>>,
     }
 }
@@ -61,17 +63,19 @@ kind! {
     /// Pods on several nodes that start and fail together.
     JobSet {
         /// How many nodes: one pod on each. `torchrun` finds the others by `PET_MASTER_ADDR` and its like.
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         nodes: Spanned<u32>,
         /// How many GPUs, slices or shares on each.
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus_per_node: Spanned<u32>,
         /// How often all pods start again together after one failed.
         #[serde(default)]
+        #[schemars(range(max = 2_147_483_647))]
         restarts: Spanned<u32>,
         /// How long it is kept when it is done, in seconds. What syncs the tree makes it again then, so that it runs
         /// again. Default: until somebody deletes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(max = 2_147_483_647))]
         ttl_seconds: Option<Spanned<u32>>,
     }
 }
@@ -81,13 +85,14 @@ kind! {
     /// and `LWS_WORKER_INDEX` tell a pod who it is.
     LeaderWorkerSet {
         /// How many nodes a group has: one pod on each, the leader among them.
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         nodes: Spanned<u32>,
         /// How many GPUs, slices or shares on each.
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus_per_node: Spanned<u32>,
         /// How many groups, each with the whole model; 0 to stop it.
         #[serde(default = "one")]
+        #[schemars(range(max = 2_147_483_647))]
         replicas: Spanned<u32>,
         /// What the leaders run instead. Default: what workers run.
         #[serde(default, skip_serializing_if = "Option::is_none")]

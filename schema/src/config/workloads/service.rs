@@ -14,10 +14,11 @@ kind! {
     Deployment {
         /// How many pods; 0 to stop it. With `autoscaling`, nobody says it but the autoscaler.
         #[serde(default = "one")]
+        #[schemars(range(max = 2_147_483_647))]
         replicas: Spanned<u32>,
         /// How many GPUs, slices or shares for each pod. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus: Option<Spanned<u32>>,
         /// How it is reached. Default: it is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,10 +40,11 @@ kind! {
     StatefulSet {
         /// How many pods; 0 to stop it.
         #[serde(default = "one")]
+        #[schemars(range(max = 2_147_483_647))]
         replicas: Spanned<u32>,
         /// How many GPUs, slices or shares for each pod. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(range(min = 1))]
+        #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus: Option<Spanned<u32>>,
         /// How it is reached. Default: by its pods' names alone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,15 +127,15 @@ pub struct Probe {
     pub exec: Vec<Spanned<String>>,
     /// How often, in seconds. Default: 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub period_seconds: Option<Spanned<u32>>,
     /// How long an answer may take, in seconds. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub timeout_seconds: Option<Spanned<u32>>,
     /// After how many failures in a row it counts. Default: 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub failures: Option<Spanned<u32>>,
 }
 
@@ -142,10 +144,10 @@ pub struct Probe {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scaling {
     /// The fewest pods.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub min: Spanned<u32>,
     /// The most pods.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub max: Spanned<u32>,
     /// How busy the CPUs are to be, in percent of `cpu`, which must be said. Default: 80 where there is no `metric`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

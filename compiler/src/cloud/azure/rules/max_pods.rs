@@ -1,6 +1,7 @@
 //! A number of pods that a node cannot have.
 
 use crate::check::Rule;
+use crate::diag::words::counted;
 use crate::diag::{Code, Report, Severity};
 use crate::model::Cluster;
 
@@ -70,7 +71,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .draft(
                     &RULE.code,
                     pods.span,
-                    format!("a node of AKS cannot have {pods} pods"),
+                    format!("a node of AKS cannot have {}", counted(pods.value, "pod")),
                 )
                 .help(format!("write {nearest}: it may have 10 to 250"))
                 .replace(pods.span, nearest.to_string())

@@ -89,8 +89,8 @@ const PRIORITY: &str = "kubernetes/kubernetes pkg/apis/scheduling/validation/val
 const CLASS: &str = "kubernetes/kubernetes pkg/apis/storage/validation/validation.go, ValidateStorageClassUpdate, read \
     2026-11-22";
 const KUEUE: &str = "kueue 0.19 CRDs, x-kubernetes-validations with oldSelf, read 2026-11-22";
-const JOBSET: &str = "jobset CRD, x-kubernetes-validations with oldSelf, read 2026-11-22; replicatedJobs: its webhook (from \
-     memory)";
+const JOBSET: &str = "jobset CRD, x-kubernetes-validations with oldSelf; replicatedJobs: \
+    kubernetes-sigs/jobset@01078527 pkg/webhooks/jobset_webhook.go, ValidateUpdate; read 2026-11-22";
 const TRAINER: &str =
     "kubeflow trainer CRD, x-kubernetes-validations with oldSelf, read 2026-11-22";
 const OPERATOR: &str =

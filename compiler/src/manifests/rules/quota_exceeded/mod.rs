@@ -1,6 +1,7 @@
 //! A manifest asks for more than its team may have.
 
 mod amounts;
+mod volumes;
 
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::resources::{Amount, amount, is_gpu};
@@ -21,7 +22,8 @@ Whether the pods that an object of a team's namespace makes at once, by `replica
 ask for no more GPUs, CPU and memory than the team's quota has at most, and are no more than its `pods`;
 each container for no more than the team's `limits.max` and `limits.gpusPerContainer`, and for no more
 than the limit that it is given by `limits.default` where it says none. A container that says nothing
-counts with `limits.defaultRequest`. Once a team has a quota of GPUs, or waits in
+counts with `limits.defaultRequest`. A PersistentVolumeClaim may ask for no more than the quota's
+`storage`. Once a team has a quota of GPUs, or waits in
 a queue, it has none of what the quota does not name.
 
 ### Why it matters
@@ -98,6 +100,7 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
+    volumes::of_claims(scene, report);
     for pod in &scene.pods {
         of_containers(scene, pod, report);
         amounts::of_containers(scene, pod, report);

@@ -1,0 +1,49 @@
+//! What may not be empty.
+
+use super::Here;
+use super::place::Step;
+use super::read::{Read, get, read};
+use super::types::fields;
+
+/// Texts that are asked for, and of which an empty one is none, by type and field.
+///
+/// Source: kubernetes `pkg/apis/core/validation/validation.go` (`field.Required` in `ValidateEnv`,
+/// `validateHostPathVolumeSource`, `validateNFSVolumeSource`, `ValidateVolumeMounts`, `ValidateVolumeDevices`,
+/// `validateKeyToPath`, `validateDownwardAPIVolumeFile`, `validateProjectionSources`, `validateCSIVolumeSource`,
+/// `validatePodAffinityTerm`, `ValidateTopologyKeyField`), `ValidateRuntimeClassName`.
+const TEXTS: &[(&str, &str)] = &[
+    ("CSIVolumeSource", "driver"),
+    ("DownwardAPIVolumeFile", "path"),
+    ("EnvVar", "name"),
+    ("HostPathVolumeSource", "path"),
+    ("KeyToPath", "key"),
+    ("KeyToPath", "path"),
+    ("NFSVolumeSource", "path"),
+    ("NFSVolumeSource", "server"),
+    ("PodAffinityTerm", "topologyKey"),
+    ("PodSpec", "runtimeClassName"),
+    ("ServiceAccountTokenProjection", "path"),
+    ("TopologySpreadConstraint", "topologyKey"),
+    ("VolumeDevice", "devicePath"),
+    ("VolumeMount", "mountPath"),
+];
+
+pub(super) fn look(here: &mut Here<'_, '_>) {
+    let name = here.name;
+    let own = TEXTS.iter().filter(|it| it.0 == name).map(|it| it.1);
+    let of_custom = fields(name).iter().filter(|it| it.limits.is_filled);
+    for field in own.chain(of_custom.map(|it| it.name)) {
+        let is_empty = get(here.node, field).is_some_and(|value| match read(value) {
+            Read::List => value.items().is_empty(),
+            Read::Text(text) => text.is_empty(),
+            _ => false,
+        });
+        if is_empty {
+            here.refuse(
+                [Step::from(field)],
+                |path| format!("`{path}` is empty"),
+                "write what stands there, or remove it",
+            );
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What a change does when the input means another cluster from then on.
+
+use super::super::deltas::{Delta, Fate};
+use super::super::impact::Impact;
+use super::super::parts::Key;
+use super::{CLUSTER, Setting, Verdict};
+
+impl Setting<'_> {
+    /// Whether it is another cluster afterwards: of another name in the cloud, or in another place.
+    pub(in crate::diff) fn is_elsewhere(&self) -> bool {
+        let [Some(old), Some(new)] =
+            [self.before, self.after].map(|parts| parts.all.get(&Key::Place))
+        else {
+            return false;
+        };
+        let is_condition = |path: &String| {
+            let sides = [self.before, self.after];
+            sides.iter().any(|parts| parts.conditions.contains(path))
+        };
+        old.leaves.iter().any(|(path, leaf)| {
+            let now = new.leaves.get(path);
+            !is_condition(path) && now.is_some_and(|now| now.value != leaf.value)
+        })
+    }
+}
+
+/// Whether gpuc makes the cluster itself.
+pub(in crate::diff) fn is_made(parts: &super::Parts) -> bool {
+    let mut all = parts.all.values();
+    all.any(|part| part.component == CLUSTER)
+}
+
+/// What becomes of what another cluster is made with, instead of what would become of it where it is.
+pub(super) fn judge(setting: &Setting<'_>, delta: &Delta, here: &Verdict) -> Option<Verdict> {
+    let is_sync = matches!(delta.key, Key::Sync(..));
+    let is_within = matches!(
+        delta.key,
+        Key::Pool(_) | Key::Release(_) | Key::Object { .. }
+    ) && delta.fate() == Fate::Stayed;
+    let disturbs = matches!(
+        here.impact,
+        Impact::Replaced
+            | Impact::NodesRecreated
+            | Impact::SlicesRecut
+            | Impact::DriverRestarted
+            | Impact::WorkloadRestarted
+            | Impact::PluginRestarted
+            | Impact::ServiceRestarted
+    );
+    if !(is_sync || is_within && disturbs) || !setting.is_elsewhere() {
+        return None;
+    }
+    Some(match delta.fate() {
+        Fate::Came => Verdict::plain(Impact::Added),
+        Fate::Went => Verdict::because(
+            Impact::Nothing,
+            "how the tree is brought to the cluster that is there",
+        ),
+        Fate::Stayed => Verdict::because(
+            Impact::Added,
+            "the other cluster has it so from the start; the one that is there keeps what it has",
+        ),
+    })
+}
+
+/// What becomes of a cluster that gpuc made and that has another name now.
+pub(super) fn renamed(setting: &Setting<'_>, kind: &str, name: &str) -> Option<Verdict> {
+    let mut new = setting
+        .after
+        .all
+        .iter()
+        .filter_map(|(key, part)| match key {
+            Key::Resource(of, new) if *of == kind && part.component == CLUSTER => Some(new),
+            _ => None,
+        });
+    let new = new.find(|new| *new != name)?;
+    Some(Verdict::because(
+        Impact::Replaced,
+        format!(
+            "it is called `{new}` now, and a cluster cannot be renamed: `{new}` is made anew, and `{name}` stays {} \
+             until you delete it",
+            setting.stays()
+        ),
+    ))
+}

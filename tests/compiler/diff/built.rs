@@ -1,0 +1,186 @@
+//! Where in a plan the tree is built, from which state the steps reckon, and which steps a change needs not.
+
+use std::fs;
+
+use gpuc::diff::{Diff, Impact};
+
+use super::command::{commit, committed, edit, git, gpuc, said};
+use super::plan::{edited, example, in_order, steps};
+
+/// Edits that each take an order, on every cloud and with every tool.
+#[rustfmt::skip] // One edit a line.
+const EDITS: &[(&str, &str, &str)] = &[
+    ("quickstart", "name: infer", "name: inference"),
+    ("quickstart", "model: L4", "model: T4"),
+    ("quickstart", "region: us-east-1", "region: us-west-2"),
+    ("quickstart", "metadata: {name: quickstart}", "metadata: {name: other}"),
+    ("eks-flux", "name: slices", "name: cuts"),
+    ("eks-flux", "profile: 3g.20gb, count: 2", "profile: 2g.10gb, count: 3"),
+    ("eks-flux", "version: \"1.34\"", "version: \"1.35\""),
+    ("eks-karpenter", "autoscaler: karpenter", "autoscaler: clusterAutoscaler"),
+    ("gke-service", "version: \"1.34\"", "version: \"1.35\""),
+    ("aks-argocd", "version: \"1.34\"", "version: \"1.35\""),
+    ("on-prem-dgx", "driverVersion: \"580\"", "driverVersion: \"570\""),
+    ("on-prem-dgx", "hosts: [dgx-01, dgx-02]", "hosts: [dgx-01, dgx-03]"),
+];
+
+#[test]
+fn the_tree_is_built_once_and_before_anything_that_is_run_from_it() {
+    let from_the_tree = [
+        "cloud/apply.sh",
+        "./install.sh",
+        "cloud/verify.sh",
+        "./host-",
+        "kubectl uncordon",
+        "eksctl delete",
+    ];
+    for (name, from, to) in EDITS {
+        let found = edited(name, from, to);
+        let commands = found.rollout.iter().flat_map(|step| &step.commands);
+        let commands: Vec<&String> = commands.collect();
+        let builds = |command: &&&String| command.starts_with("gpuc build");
+        assert_eq!(commands.iter().filter(builds).count(), 1, "{name}: {to}");
+        let before: Vec<_> = commands.iter().take_while(|it| !builds(it)).collect();
+        for command in from_the_tree {
+            let is_run = before.iter().any(|it| it.contains(command));
+            assert!(!is_run, "{name}: {to}: {}", steps(&found));
+        }
+        // GPUs are freed right before what cuts them: a push does it at once, a script when somebody runs it.
+        let drains = before.iter().any(|it| it.contains("drain -l"));
+        assert!(!drains || *name == "eks-flux", "{name}: {}", steps(&found));
+    }
+}
+
+#[test]
+fn the_command_that_builds_names_the_file_and_the_folder() {
+    let folder = committed();
+    let folder = folder.path();
+    let file = "my teams.gpu-cluster.yaml";
+    git(folder, &["mv", "gpu-cluster.yaml", file]);
+    git(folder, &["mv", "clusters", "trees"]);
+    commit(folder);
+    let path = folder.join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    let machine = text.replace("machine: g6e.xlarge", "machine: g6e.2xlarge");
+    fs::write(&path, &machine).unwrap();
+    let plan = |arguments: &[&str]| said(&gpuc(folder, &[&["diff", "--plan"], arguments].concat()));
+    let found = plan(&[file, "--out", "trees"]);
+    let line = "     gpuc build 'my teams.gpu-cluster.yaml' --out trees\n";
+    assert!(found.contains(line), "{found}");
+    let other = machine.replace("metadata: {name: eks-teams}", "metadata: {name: other}");
+    fs::write(
+        &path,
+        other.replace("create: {}", "existing: {name: there}"),
+    )
+    .unwrap();
+    git(folder, &["add", "-A"]);
+    commit(folder);
+    edit_of(folder, file, "name: other}", "name: another}");
+    let found = plan(&[file, "--out", "trees"]);
+    let line = "     gpuc build 'my teams.gpu-cluster.yaml' --out trees --prune\n";
+    assert!(found.contains(line), "{found}");
+}
+
+fn edit_of(folder: &std::path::Path, file: &str, from: &str, to: &str) {
+    let path = folder.join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from));
+    fs::write(path, text.replacen(from, to, 1)).unwrap();
+}
+
+#[test]
+fn steps_reckon_from_what_was_built_last() {
+    let folder = committed();
+    let folder = folder.path();
+    // Merged, and never built: another machine, which only a pool beside the old one can have.
+    edit(folder, "machine: g6e.xlarge", "machine: g6e.2xlarge");
+    commit(folder);
+    // What is changed now takes no order by itself.
+    edit(folder, "nodes: {min: 2, max: 4}", "nodes: {min: 2, max: 8}");
+    let plan = said(&gpuc(folder, &["diff", "--plan"]));
+    for words in [
+        "(These steps begin at what was built last, the input as it was in ",
+        "Pool spot cannot be changed as it is",
+        "eksctl delete nodegroup --cluster=eks-teams --name=spot",
+    ] {
+        assert!(plan.contains(words), "{words}: {plan}");
+    }
+    // As soon as somebody builds, there is nothing to reckon.
+    edit(folder, "nodes: {min: 2, max: 8}", "nodes: {min: 2, max: 4}");
+    assert!(gpuc(folder, &["build", "-q"]).status.success());
+    commit(folder);
+    edit(folder, "nodes: {min: 2, max: 4}", "nodes: {min: 2, max: 8}");
+    let plan = said(&gpuc(folder, &["diff", "--plan"]));
+    assert!(plan.contains("no order to keep"), "{plan}");
+}
+
+/// What a pool's change does at worst.
+fn pool(found: &Diff) -> Impact {
+    let mut pools = found.changes.iter().filter(|it| it.kind == "pool");
+    pools.next().unwrap().impact
+}
+
+#[test]
+fn a_count_of_nodes_under_karpenter_is_made_by_the_scripts() {
+    let range = "nodes: {min: 0, max: 8}";
+    let found = edited("eks-karpenter", range, "nodes: {count: 8}");
+    assert_eq!(pool(&found), Impact::Replaced);
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "cloud/verify.sh",
+            "kubectl delete nodepools.karpenter.sh infer",
+            "kubectl delete ec2nodeclasses.karpenter.k8s.aws infer",
+        ],
+    );
+    // Karpenter itself and its other pools stay.
+    for words in [
+        "helm uninstall",
+        "delete-stack",
+        "karpenter.sh batch",
+        "beside it",
+    ] {
+        assert!(!steps(&found).contains(words), "{words}: {}", steps(&found));
+    }
+    // A group that scripts made only has more or fewer nodes.
+    let found = edited("eks-karpenter", "nodes: {count: 2}", "nodes: {count: 3}");
+    assert_eq!(pool(&found), Impact::CapacityGained);
+    assert_eq!(steps(&found), "");
+    let found = edited("eks-karpenter", "nodes: {count: 2}", "nodes: {count: 1}");
+    assert_eq!(pool(&found), Impact::CapacityLost);
+}
+
+#[test]
+fn scripts_that_do_what_they_did_are_not_run() {
+    let cut = ("profile: 3g.20gb, count: 2", "profile: 2g.10gb, count: 3");
+    let found = edited("eks-flux", cut.0, cut.1);
+    assert!(
+        !steps(&found).contains("cloud/apply.sh"),
+        "{}",
+        steps(&found)
+    );
+    in_order(
+        &found,
+        &["kubectl drain", "Push, or merge", "cloud/verify.sh"],
+    );
+    // Nor when only what they call the input is another.
+    let folder = committed();
+    let folder = folder.path();
+    let file = folder.join("gpu-cluster.yaml");
+    fs::write(&file, example("eks-flux")).unwrap();
+    assert!(gpuc(folder, &["build", "-q"]).status.success());
+    commit(folder);
+    edit(folder, cut.0, cut.1);
+    let new = "new.gpu-cluster.yaml";
+    git(folder, &["mv", "gpu-cluster.yaml", new]);
+    let plan = said(&gpuc(folder, &["diff", "--plan", new]));
+    assert!(plan.contains("drain -l 'gpuc.dev/pool=slices'"), "{plan}");
+    assert!(!plan.contains("cloud/apply.sh"), "{plan}");
+    // With a change that they make, they are.
+    edit_of(folder, new, "nodes: {count: 1}", "nodes: {count: 2}");
+    let plan = said(&gpuc(folder, &["diff", "--plan", new]));
+    assert!(plan.contains("cloud/apply.sh\n"), "{plan}");
+}

@@ -1,0 +1,267 @@
+//! The types of custom resources, derived from the definitions that their projects publish.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+
+use gpuc::api_server::GONE;
+use serde_json::Value;
+
+use super::api_types::{self, known};
+use crate::needs::{self, UPSTREAM};
+use crate::support::{expect_file, repository};
+
+const FILE: &str = "compiler/src/api_server/types/custom.types";
+
+/// Whose definitions are read: the folder, what people call the project, and its kinds.
+const PROJECTS: &[(&str, &str, &[&str])] = &[
+    ("jobset.x-k8s.io", "JobSet", &["JobSet"]),
+    ("kubeflow.org", "Training Operator", &["PyTorchJob"]),
+    (
+        "kueue.x-k8s.io",
+        "Kueue",
+        &[
+            "AdmissionCheck",
+            "ClusterQueue",
+            "Cohort",
+            "LocalQueue",
+            "ResourceFlavor",
+            "Topology",
+            "WorkloadPriorityClass",
+        ],
+    ),
+    (
+        "leaderworkerset.x-k8s.io",
+        "LeaderWorkerSet",
+        &["LeaderWorkerSet"],
+    ),
+    (
+        "trainer.kubeflow.org",
+        "Kubeflow Trainer",
+        &["ClusterTrainingRuntime", "TrainJob", "TrainingRuntime"],
+    ),
+    ("volcano.sh", "Volcano", &["Job", "PodGroup", "Queue"]),
+];
+
+/// What definitions ask for and the projects' own webhooks bring before anybody asks.
+///
+/// Sources: kubernetes-sigs/lws `pkg/webhooks/leaderworkerset_webhook.go` and kubernetes-sigs/jobset
+/// `pkg/webhooks/jobset_webhook.go`, `Default` (from memory).
+const BROUGHT: &[(&str, &str)] = &[
+    ("LeaderWorkerSet.spec.networkConfig", "subdomainPolicy"),
+    ("JobSet.spec.failurePolicy.rules", "name"),
+    (
+        "TrainingRuntime.spec.template.spec.failurePolicy.rules",
+        "name",
+    ),
+];
+
+/// Kubernetes' types that definitions spell out: those of which each has most of the fields and no other.
+const SPELLED_OUT: &[&str] = &[
+    "Affinity",
+    "EnvVar",
+    "JobSpec",
+    "LabelSelector",
+    "PersistentVolumeClaimSpec",
+    "PodSecurityContext",
+    "PodSpec",
+    "ResourceRequirements",
+    "SecurityContext",
+    "Toleration",
+    "Volume",
+    "VolumeMount",
+];
+
+/// And those that are but a place for one of them.
+const AROUND: &[(&str, &str)] = &[
+    ("JobTemplateSpec", "JobSpec"),
+    ("PersistentVolumeClaim", "PersistentVolumeClaimSpec"),
+    ("PodTemplateSpec", "PodSpec"),
+];
+
+/// What a name of an object looks like, as definitions say it.
+const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
+struct Types<'k> {
+    kubernetes: BTreeMap<&'k str, BTreeSet<&'k str>>,
+    own: BTreeMap<String, String>,
+}
+
+impl Types<'_> {
+    /// The type of Kubernetes' own that an object is.
+    fn spelled_out(&self, schema: &Value) -> Option<&'static str> {
+        let properties = schema["properties"].as_object()?;
+        let has = |name: &str| properties.contains_key(name);
+        if has("annotations") && has("labels") {
+            return Some("ObjectMeta");
+        }
+        let is = |name: &&&str| {
+            let fields = &self.kubernetes[**name];
+            let is_known = |it: &str| fields.contains(it) || GONE.contains(&(**name, it));
+            let known = properties.keys().all(|it| is_known(it));
+            known && properties.len() * 2 > fields.len()
+        };
+        let around = AROUND.iter().filter(|_| has("spec") && has("metadata"));
+        let mut around =
+            around.filter(|it| self.spelled_out(&schema["properties"]["spec"]) == Some(it.1));
+        let around = around.next().map(|it| it.0);
+        around.or_else(|| SPELLED_OUT.iter().find(is).copied())
+    }
+
+    /// How the file says what a field holds.
+    fn holds(&mut self, schema: &Value, name: &str) -> String {
+        if schema["x-kubernetes-int-or-string"] == true {
+            let is_amount = schema.get("pattern").is_some();
+            return if is_amount {
+                "amount"
+            } else {
+                "number-or-text"
+            }
+            .to_owned();
+        }
+        match schema["type"].as_str() {
+            None => "any".to_owned(),
+            Some("string") => "text".to_owned(),
+            Some("boolean") => "switch".to_owned(),
+            Some("number") => "number".to_owned(),
+            Some("integer") => schema["format"].as_str().unwrap_or("int64").to_owned(),
+            Some("array") => format!("[{}]", self.holds(&schema["items"], name)),
+            Some("object") => {
+                if schema["x-kubernetes-preserve-unknown-fields"] == true {
+                    return "any".to_owned();
+                }
+                if let Some(values) = schema.get("additionalProperties") {
+                    return format!("{{{}}}", self.holds(values, name));
+                }
+                if name.ends_with(".metadata") {
+                    return "ObjectMeta".to_owned();
+                }
+                if let Some(known) = self.spelled_out(schema) {
+                    return known.to_owned();
+                }
+                self.object(schema, name);
+                name.to_owned()
+            }
+            Some(other) => panic!("{other}"),
+        }
+    }
+
+    fn object(&mut self, schema: &Value, name: &str) {
+        let needed = schema["required"].as_array().cloned().unwrap_or_default();
+        let mut text = String::new();
+        for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
+            let holds = if field == "status" {
+                "any".to_owned()
+            } else {
+                self.holds(schema, &format!("{name}.{field}"))
+            };
+            let is_needed = needed.contains(&Value::from(field.as_str()))
+                && schema.get("default").is_none()
+                && !BROUGHT
+                    .iter()
+                    .any(|it| name.ends_with(it.0) && field == it.1);
+            let mark = if is_needed { "!" } else { "" };
+            writeln!(text, "  {field}{mark} {holds}{}", limits(schema)).unwrap();
+        }
+        let before = self.own.insert(name.to_owned(), text.clone());
+        assert!(before.is_none_or(|before| before == text), "{name} is two");
+    }
+}
+
+/// What else a definition says of a field.
+fn limits(schema: &Value) -> String {
+    let mut text = String::new();
+    let item = &schema["items"];
+    let words = schema["enum"].as_array().or(item["enum"].as_array());
+    if let Some(least) = schema["minimum"].as_i64() {
+        write!(text, " >= {least}").unwrap();
+    }
+    if let Some(most) = schema["maximum"].as_i64() {
+        write!(text, " <= {most}").unwrap();
+    }
+    if schema["minItems"].as_i64() >= Some(1) || schema["minLength"].as_i64() >= Some(1) {
+        text += " filled";
+    }
+    if schema["pattern"] == SUBDOMAIN {
+        text += " subdomain";
+    }
+    let words = words.into_iter().flatten().filter_map(Value::as_str);
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    if !words.is_empty() {
+        write!(text, " = {}", words.join(" ")).unwrap();
+    }
+    text
+}
+
+/// The definitions of a project, and what `SOURCE` beside them says.
+fn definitions(folder: &str) -> (Vec<Value>, String) {
+    let folder = needs::path(UPSTREAM).join("crds").join(folder);
+    let mut files: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|it| it.unwrap().path())
+        .collect();
+    files.sort();
+    let files = files
+        .iter()
+        .filter(|path| path.extension().is_some_and(|it| it == "yaml"));
+    let files = files.map(|path| serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap());
+    (
+        files.collect(),
+        fs::read_to_string(folder.join("SOURCE")).unwrap(),
+    )
+}
+
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn types_are_those_of_the_definitions() {
+    let kubernetes = fs::read_to_string(repository().join(api_types::FILE)).unwrap();
+    let mut text = "# Custom resources: the fields of each, `!` after those that an object must have, and what else \
+                    their definitions say.\n# Derived by `needs_upstream::custom_types`; see there.\n"
+        .to_owned();
+    for (folder, project, kinds) in PROJECTS {
+        let (definitions, source) = definitions(folder);
+        let said = |key: &str| {
+            let mut lines = source.lines().filter_map(|line| line.strip_prefix(key));
+            lines.next().unwrap().trim().to_owned()
+        };
+        let (repository, commit) = (said("repo:"), said("commit:"));
+        let repository = repository.trim_start_matches("https://github.com/");
+        let mut types = Types {
+            kubernetes: known(&kubernetes),
+            own: BTreeMap::new(),
+        };
+        let mut groups = BTreeSet::new();
+        let mut found = BTreeSet::new();
+        for definition in &definitions {
+            let spec = &definition["spec"];
+            let kind = spec["names"]["kind"].as_str().unwrap();
+            if !kinds.contains(&kind) {
+                continue;
+            }
+            found.insert(kind);
+            let group = spec["group"].as_str().unwrap();
+            groups.insert(group);
+            for version in spec["versions"].as_array().unwrap() {
+                if version["served"] == true {
+                    let name = format!("{group}/{}/{kind}", version["name"].as_str().unwrap());
+                    types.object(&version["schema"]["openAPIV3Schema"], &name);
+                }
+            }
+        }
+        assert_eq!(found.len(), kinds.len(), "{project}: {found:?}");
+        let version = said("ref:");
+        for group in groups {
+            writeln!(
+                text,
+                "@ {group} {project} {}\n# {repository}@{}",
+                version.trim_start_matches('v'),
+                &commit[..8]
+            )
+            .unwrap();
+        }
+        for (name, fields) in types.own {
+            text += &format!("{name}\n{fields}");
+        }
+    }
+    expect_file(FILE, &text);
+}

@@ -1,0 +1,117 @@
+//! What patches write in place of what the file says: images, priorities, ports.
+
+use crate::support::compile_text;
+
+/// What is said, as code and message, of a job with this beside it and such a `podPatch`.
+fn found(beside: &str, patch: &str) -> Vec<String> {
+    let yaml = format!(
+        "apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {{name: demo}}
+kubernetes: {{version: \"1.34\"}}
+cloud: {{onPrem: {{context: demo}}}}
+stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}
+nodePools:
+  - name: gpu
+    gpu: {{model: A30, perNode: 2}}
+    hosts: [gpu-1, gpu-2]
+    nodes: {{count: 2}}
+priorities: [{{name: prod, value: 100}}, {{name: low, value: 1, default: true, preempts: false}}]
+workloads:
+  - name: w
+    job: {{image: 'registry.example.com/m:1.0.0'}}
+    {beside}
+    podPatch: {{{patch}}}
+"
+    );
+    let outcome = compile_text(&yaml);
+    let found = outcome.findings.iter();
+    found
+        .map(|found| format!("{} {}", found.code.id, found.message))
+        .collect()
+}
+
+#[track_caller]
+fn check(beside: &str, patch: &str, expected: &[&str]) {
+    assert_eq!(found(beside, patch), expected, "{beside} {patch}");
+}
+
+#[test]
+fn images_are_images() {
+    let main = |image: &str| format!("containers: [{{name: main, image: {image}}}]");
+    let empty = "GPUC3012 the `image` of container `main` is empty";
+    check("", &main("''"), &[empty]);
+    let gone = "GPUC3012 `podPatch.containers.main.image` takes away what nothing can be without";
+    check("", &main("null"), &[gone]);
+    let spaced = "GPUC3012 `spec.template.spec.containers[0].image` is `r.example.com/m: 1`, and no image has a space in \
+                  its name";
+    check("", &main("'r.example.com/m: 1'"), &[spaced]);
+    let side = "containers: [{name: side, image: ''}]";
+    check("", side, &["GPUC3012 container `side` has no image"]);
+    check("", &main("'r.example.com/m:2'"), &[]);
+}
+
+#[test]
+fn a_patch_may_name_another_class_of_priority() {
+    check("priority: prod", "priorityClassName: low", &[]);
+    check(
+        "priority: prod",
+        "priorityClassName: system-node-critical",
+        &[],
+    );
+    let unknown = "GPUC3014 the file has no PriorityClass called `lwo`";
+    check("priority: prod", "priorityClassName: lwo", &[unknown]);
+    check("", "priorityClassName: prod", &[]);
+}
+
+#[test]
+fn numbers_of_priority_are_those_of_the_class() {
+    let is = |key: &str, value: &str, of: &str| {
+        format!("GPUC3013 the `{key}` of a pod is {value}, and {of}")
+    };
+    let prod = "its PriorityClass `prod` has 100";
+    let default = "the default PriorityClass `low` has 1";
+    for (beside, patch, message) in [
+        ("priority: prod", "priority: 100", None),
+        (
+            "priority: prod",
+            "priority: 5",
+            Some(is("priority", "5", prod)),
+        ),
+        ("", "priority: 5", Some(is("priority", "5", default))),
+        ("", "priority: 1", None),
+        (
+            "priority: prod",
+            "preemptionPolicy: PreemptLowerPriority",
+            None,
+        ),
+        (
+            "priority: prod",
+            "preemptionPolicy: Never",
+            Some(is("preemptionPolicy", "`Never`", prod)),
+        ),
+        ("", "preemptionPolicy: Never", None),
+        (
+            "priority: prod",
+            "priorityClassName: system-cluster-critical, priority: 100",
+            Some(is(
+                "priority",
+                "100",
+                "its PriorityClass `system-cluster-critical` has 2000000000",
+            )),
+        ),
+    ] {
+        let message: Vec<_> = message.iter().map(String::as_str).collect();
+        check(beside, patch, &message);
+    }
+}
+
+#[test]
+fn probes_ask_ports_that_there_are() {
+    let probe = |keys: &str| format!("containers: [{{name: main, {keys}}}]");
+    let asked = "livenessProbe: {httpGet: {port: web}}";
+    let lost = "GPUC3012 `containers[0].livenessProbe.httpGet.port` is `web`, and the container has no port of this name";
+    check("", &probe(asked), &[lost]);
+    let port = format!("{asked}, ports: [{{name: web, containerPort: 80}}]");
+    check("", &probe(&port), &[]);
+}
