@@ -27,6 +27,7 @@ mod rights;
 mod rules;
 mod scaling;
 mod scheduling;
+mod security;
 pub mod services;
 mod sets;
 mod sources;
@@ -40,6 +41,7 @@ use crate::node::{Node, Value};
 pub use enums::ENUMS;
 pub use place::{Step, place, words};
 pub use probes::lost_ports;
+pub use security::{insecure, level_name};
 pub use types::{GONE, definitions};
 
 /// Something that the API server refuses, where, and what to write.

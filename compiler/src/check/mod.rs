@@ -126,6 +126,7 @@ mod rdma_unavailable;
 mod region_unknown;
 mod replicas_out_of_range;
 mod reserved_surge;
+pub(crate) mod rolling;
 mod runtime_image_missing;
 mod runtime_image_unused;
 mod runtime_setting_unused;

@@ -1,6 +1,6 @@
 //! No node holds a notebook.
 
-use gpuc_schema::config::NotebookProfile;
+use gpuc_schema::config::{NotebookProfile, TaintEffect};
 
 use super::Rule;
 use crate::diag::{Code, Report, Severity};
@@ -77,7 +77,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for profile in &hub.profiles {
         let named = profile.pool.as_ref();
         let pools = pools.clone();
-        let pools = pools.filter(|pool| named.is_none_or(|name| *name == pool.name));
+        // Without a pool a notebook tolerates no taint.
+        let has_open = pools.clone().any(is_open);
+        let may_hold = |pool: &&Pool| match named {
+            Some(name) => *name == pool.name,
+            None => !has_open || is_open(pool),
+        };
+        let pools = pools.filter(may_hold);
         let lacks: Vec<_> = pools
             .map(|pool| (pool, lack(cluster, profile, pool)))
             .collect();
@@ -98,6 +104,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let help = "ask for what a node has, or name another pool";
         draft.help(help).emit();
     }
+}
+
+/// Whether no taint keeps pods away from a pool.
+fn is_open(pool: &Pool) -> bool {
+    let mut taints = pool.taints.iter();
+    !taints.any(|taint| taint.effect != TaintEffect::PreferNoSchedule)
 }
 
 /// What the nodes of a pool lack of CPU and memory.
@@ -134,5 +146,26 @@ mod tests {
         check("pool: gpu", &[]);
         check("cpu: 12", &[]);
         check("cpu: 32", &["no pool holds notebook `a`"]);
+    }
+
+    #[test]
+    fn without_a_pool_no_taint_is_tolerated() {
+        let check = |cpu: u32, expected: &[&str]| {
+            let yaml = format!(
+                "
+                cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{}}}}}}}}
+                nodePools:
+                  - {{name: system, machine: m7i.xlarge, nodes: {{count: 2}}}}
+                  - name: gpu
+                    machine: g6.4xlarge
+                    nodes: {{count: 2}}
+                    taints: [{{key: nvidia.com/gpu, value: present, effect: NoSchedule}}]
+                notebooks: {{jupyterHub: {{profiles: [{{name: a, cpu: {cpu}}}]}}}}
+                "
+            );
+            assert_eq!(messages(&yaml, "GPUC2192"), expected, "{cpu}");
+        };
+        check(2, &[]);
+        check(12, &["no pool holds notebook `a`"]);
     }
 }

@@ -3,10 +3,11 @@
 use gpuc_schema::config::{Deployment, Task, Workload};
 
 use super::Rule;
+use super::rolling::{Usual, needs_room};
 use super::together::loads;
 use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, GpuAsk};
-use crate::node::{Node, Scalar, Value};
+use crate::node::Node;
 use crate::placement::{Load, crowded, spent};
 use crate::source::Span;
 
@@ -82,7 +83,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(Task::Deployment(it)) = workload.task() else {
             continue;
         };
-        if !needs_room(workload, it) {
+        if !makes_more(workload, it) {
             continue;
         }
         let mut rolling = services.clone();
@@ -153,48 +154,24 @@ fn full(
 }
 
 /// Whether a deployment makes new pods before it takes old ones away.
-///
-/// Source: kubernetes `pkg/controller/deployment/util/deployment_util.go`, `ResolveFenceposts`, and
-/// `pkg/apis/apps/v1/defaults.go`, `SetDefaults_Deployment` (from memory).
-fn needs_room(workload: &Workload, it: &Deployment) -> bool {
+fn makes_more(workload: &Workload, it: &Deployment) -> bool {
     let patch = Node::passed(&workload.patch);
     let spec = patch.get("spec");
     let strategy = spec.and_then(|spec| spec.get("strategy"));
-    let kind = strategy.and_then(|strategy| strategy.get("type"));
-    if kind.and_then(Node::text) == Some("Recreate") {
-        return false;
-    }
     let pods = match &it.autoscaling {
         Some(scaling) => scaling.min.value,
         None => it.replicas.value,
     };
-    if pods == 0 {
-        return false;
-    }
-    let rolling = strategy.and_then(|strategy| strategy.get("rollingUpdate"));
-    let of = |key: &str| rolling.and_then(|rolling| rolling.get(key));
     // With GPUs, gpuc writes 0 and 1.
-    let has_gpus = GpuAsk::of(Task::Deployment(it)).is_some();
-    let surge = of("maxSurge").map_or(Some(!has_gpus), |it| is_some(it, pods, true));
-    let away = match of("maxUnavailable") {
-        Some(written) => is_some(written, pods, false),
-        None => Some(has_gpus || pods >= 4),
+    let usual = if GpuAsk::of(Task::Deployment(it)).is_some() {
+        Usual {
+            surges: false,
+            may_lack: true,
+        }
+    } else {
+        Usual::of_kubernetes(pods.into())
     };
-    surge == Some(true) && away == Some(false)
-}
-
-/// Whether a number of pods, or a part of them in percent, is one pod at least; nothing where it is neither.
-fn is_some(written: &Node, pods: u32, up: bool) -> Option<bool> {
-    if let Value::Scalar(Scalar::Integer(count)) = written.value {
-        return Some(count > 0);
-    }
-    let text = written.text()?;
-    if let Ok(count) = text.parse::<u64>() {
-        return Some(count > 0);
-    }
-    let percent: u64 = text.strip_suffix('%')?.parse().ok()?;
-    let part = percent.saturating_mul(pods.into());
-    Some(if up { part > 0 } else { part >= 100 })
+    needs_room(strategy, pods, &usual)
 }
 
 #[cfg(test)]

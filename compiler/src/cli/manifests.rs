@@ -11,6 +11,7 @@ use gpuc::diag::{self, Diagnostic, Levels, Report, Severity, words};
 use gpuc::load::STDIN;
 use gpuc::manifests::{self, Manifests, Object, PassedOver, Why};
 use gpuc::model::Cluster;
+use gpuc::source::Source;
 use gpuc::yaml::{limits, read_text};
 
 use super::args::{CheckArgs, Cli, InputArgs};
@@ -103,12 +104,19 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     manifests::check(cluster, &manifests, sources, &mut report);
     heed(report.diagnostics_mut());
     run.report.append(report);
-    for note in notes(&manifests.passed_over) {
+    let layered = manifests.layered(sources);
+    let path = |index: &usize| {
+        let span = manifests.objects[*index].root.span();
+        sources.get(span.source).map(Source::path)
+    };
+    let patched: BTreeSet<_> = layered.iter().filter_map(path).collect();
+    for note in notes(&manifests.passed_over, patched) {
         output::say(&note);
     }
-    let (looked, read): (Vec<_>, Vec<_>) = manifests
-        .objects
-        .iter()
+    let whole = manifests.objects.iter().enumerate();
+    let whole = whole.filter(|(index, _)| !layered.contains(index));
+    let (looked, read): (Vec<_>, Vec<_>) = whole
+        .map(|(_, object)| object)
         .partition(|object| manifests::is_looked_into(object));
     if !read.is_empty() {
         output::say(&only_read(&read));
@@ -224,8 +232,12 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>, made: &mut Vec<PathBuf>) -> R
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let name = entry.file_name();
-        let name = name.to_string_lossy();
         let path = entry.path();
+        let Some(name) = name.to_str() else {
+            let path = path.display();
+            output::say(&format!("note: not checked: the path {path} is not UTF-8"));
+            continue;
+        };
         if entry.file_type()?.is_dir() {
             if name.starts_with('.') || name == "node_modules" {
                 continue;
@@ -238,7 +250,7 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>, made: &mut Vec<PathBuf>) -> R
             continue;
         }
         let ending = path.extension().and_then(|ending| ending.to_str());
-        let is_ours = is_called(&name, FILE);
+        let is_ours = is_called(name, FILE);
         if matches!(ending, Some("yaml" | "yml" | "json")) && !is_ours && path.is_file() {
             paths.push(path);
         }
@@ -346,7 +358,7 @@ fn only_read(objects: &[&Object]) -> String {
 }
 
 /// What to say of what was not checked.
-fn notes(passed_over: &[PassedOver]) -> Vec<String> {
+fn notes(passed_over: &[PassedOver], patched: BTreeSet<&str>) -> Vec<String> {
     let mut notes = Vec::new();
     let of = |is: fn(&Why) -> bool| {
         let of = passed_over.iter().filter(|it| is(&it.why));
@@ -368,6 +380,11 @@ fn notes(passed_over: &[PassedOver]) -> Vec<String> {
     note(
         of(|why| matches!(why, Why::Patch(_))),
         "not checked, because it is a patch; give `--manifests -` what `kubectl kustomize` prints",
+    );
+    note(
+        patched.into_iter().collect(),
+        "not checked as it stands, because a kustomization patches it; give `--manifests -` what `kubectl kustomize` \
+         prints",
     );
     note(
         of(|why| *why == Why::Kustomization),

@@ -85,9 +85,30 @@ pub(super) fn is_patch(object: &Object) -> bool {
     let lacks_image = |it: &Container<'_>| it.node.get("image").is_none();
     !completed
         && !is_argo(object)
+        && !is_said_whole(object)
         && pods(object)
             .iter()
             .any(|pod| pod.containers.iter().any(lacks_image))
+}
+
+/// Whether an object says what no patch of it would: which pods are its own, how often they are started again, or of
+/// a pod where it is.
+fn is_said_whole(object: &Object) -> bool {
+    let spec = object.root.get("spec");
+    let at = |path: &[&str]| {
+        let mut path = path.iter();
+        path.try_fold(spec?, |node, key| node.get(key))
+    };
+    let is_named = object.name.is_some();
+    is_named
+        && match object.kind.as_str() {
+            "Pod" => object.namespace.is_some(),
+            "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => {
+                at(&["selector"]).is_some() && at(&["template", "metadata", "labels"]).is_some()
+            }
+            "Job" => at(&["template", "spec", "restartPolicy"]).is_some(),
+            _ => false,
+        }
 }
 
 fn is_argo(object: &Object) -> bool {
@@ -125,9 +146,10 @@ fn pod<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
     if listed.is_empty() && !is_patch {
         return step(object, spec);
     }
-    // Knative and KServe name the container of a service by itself.
-    let mut nameless = ["serving.knative.dev", "serving.kserve.io"].into_iter();
-    let may_be_nameless = nameless.any(|group| object.is_of(group));
+    // Knative and KServe name the container of a service by itself, and Kubernetes refuses one without a name.
+    let mut nameless = ["serving.knative.dev", "serving.kserve.io", "apps", "batch"].into_iter();
+    let is_own = object.api_version == "v1" && object.kind == "Pod";
+    let may_be_nameless = is_own || nameless.any(|group| object.is_of(group));
     if !may_be_nameless && !listed.iter().all(|item| item.get("name").is_some()) {
         return None;
     }

@@ -128,7 +128,7 @@ fn parse(text: &str) -> Option<Node> {
 }
 
 /// Moves every place.
-fn each(node: &mut Node, to: &mut dyn FnMut(Span) -> Span) {
+pub(super) fn each(node: &mut Node, to: &mut dyn FnMut(Span) -> Span) {
     if let Origin::Written { span, used } = &mut node.origin {
         if span.is_written() {
             *span = to(*span);

@@ -173,8 +173,19 @@ impl Mending {
     /// same place, the first one's.
     fn apply(&mut self, findings: &[&Diagnostic]) -> bool {
         let mut taken: BTreeMap<u32, &Edit> = BTreeMap::new();
+        // What is misspelt comes first: other findings may come of it alone.
+        let is_new = |found: &Diagnostic| {
+            let name = (found.code.id, found.message.clone());
+            found.fix.is_some() && !self.refused.contains(&name)
+        };
+        let is_first = |found: &Diagnostic| super::is_of_names(found.code) && is_new(found);
+        let some_first = findings.iter().any(|found| is_first(found));
         for found in findings {
-            let Some(fix) = &found.fix else {
+            let Some(fix) = found
+                .fix
+                .as_ref()
+                .filter(|_| !some_first || is_first(found))
+            else {
                 continue;
             };
             let source = found.primary.span.source;

@@ -13,6 +13,7 @@ mod find;
 mod gangs;
 mod inside;
 mod jobs;
+mod layers;
 mod mend;
 mod place;
 mod pod;
@@ -25,6 +26,7 @@ mod served;
 mod services;
 mod sets;
 mod shared;
+mod stream;
 mod template;
 mod told;
 mod volumes;
@@ -35,7 +37,7 @@ use std::collections::BTreeSet;
 use crate::diag::{Code, Report};
 use crate::model::{Cluster, Pool};
 use crate::node::{Entry, Node};
-use crate::source::Sources;
+use crate::source::{Sources, Span};
 
 pub use mend::{Mended, mend};
 pub use pod::{Container, Pod};
@@ -62,6 +64,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) pods: Vec<Pod<'s>>,
     /// The pods that no pool holds.
     pub(crate) unplaced: Vec<place::Unplaced<'s>>,
+    /// What would be objects, if they said what they are.
+    pub(crate) nearly: &'s [Node],
     /// What was read beside them and is none: patches may bring what they lack.
     pub(crate) passed_over: &'s [PassedOver],
     /// The texts.
@@ -74,7 +78,10 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         return;
     }
     let objects = &manifests.objects;
-    let pods: Vec<_> = objects.iter().flat_map(find::pods).collect();
+    let layered = manifests.layered(sources);
+    let whole = objects.iter().enumerate();
+    let whole = whole.filter(|(index, _)| !layered.contains(index));
+    let pods: Vec<_> = whole.flat_map(|(_, it)| find::pods(it)).collect();
     let claims = claims::Given::of(objects);
     let scene = Scene {
         cluster,
@@ -82,6 +89,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         unplaced: place::unplaced(cluster, &claims, &pods),
         claims,
         pods,
+        nearly: &manifests.nearly,
         passed_over: &manifests.passed_over,
         sources,
     };
@@ -93,10 +101,29 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     // What aliases bring to several places is found at each of them, and stands once.
     let mut said = BTreeSet::new();
     found.retain(|it| said.insert((it.code.id, it.primary.span)));
+    let patched: Vec<_> = layered.iter().map(|it| objects[*it].root.span()).collect();
+    found.retain(|it| !patched.iter().any(|root| holds(*root, it.primary.span)));
     for finding in &mut found {
         shared::keep(finding, &manifests.shared);
     }
     report.diagnostics_mut().append(&mut found);
+}
+
+/// Whether a finding is one that the audit of patches looks for by itself: about several objects together, or about
+/// the security of their namespace.
+pub(crate) fn is_audited(code: &Code) -> bool {
+    let mut rules = rules::SUMS.iter().chain([&rules::SECURITY]);
+    rules.any(|rule| rule.code.id == code.id)
+}
+
+/// Whether one place is within another.
+fn holds(whole: Span, part: Span) -> bool {
+    whole.source == part.source && whole.start <= part.start && part.end <= whole.end
+}
+
+/// Whether a finding is about what Kubernetes cannot read, which others may follow from.
+fn is_of_names(code: &Code) -> bool {
+    code.id == rules::NAMES.code.id
 }
 
 /// Kinds of others that rules look into, beside those that make pods.
@@ -112,11 +139,6 @@ const LOOKED_INTO: &[(&str, &str)] = &[
 pub fn is_looked_into(object: &Object) -> bool {
     let of_others = |it: &(&str, &str)| object.is_of(it.0) && object.kind == it.1;
     refused::is_known(object) || LOOKED_INTO.iter().any(of_others) || !find::pods(object).is_empty()
-}
-
-/// Whether a finding is about several objects together.
-pub(crate) fn adds_up(code: &Code) -> bool {
-    rules::SUMS.iter().any(|rule| rule.code.id == code.id)
 }
 
 impl<'s> Scene<'s> {

@@ -4,7 +4,9 @@ use gpuc_schema::Spanned;
 
 use crate::model::{Cluster, DEDICATED_TO, POOL_LABEL, QUEUE_LABEL};
 use crate::node::Node;
-use crate::placement::{Answer, Defaults, Demand, Image, Reason, Request, Verdict, Why, places};
+use crate::placement::{
+    Answer, Defaults, Demand, Image, Operator, Reason, Request, Verdict, Why, places,
+};
 use crate::source::Span;
 
 use super::claims::{self, Given};
@@ -49,14 +51,11 @@ pub(super) fn unplaced<'s>(
 ) -> Vec<Unplaced<'s>> {
     let mut found = Vec::new();
     for (index, pod) in pods.iter().enumerate() {
-        if pod.is_of_nodes() {
-            continue;
-        }
-        let Some((demand, verdicts)) = held(cluster, given, pod) else {
+        let Some((demand, mut verdicts)) = held(cluster, given, pod) else {
             continue;
         };
         if !pod.asks_for_gpus() && !chooses_a_pool(&demand) {
-            continue;
+            keep_open(cluster, &mut verdicts);
         }
         let mut answers = verdicts.iter().map(Verdict::answer);
         if verdicts.is_empty() || answers.any(|answer| answer != Answer::No) {
@@ -73,6 +72,24 @@ pub(super) fn unplaced<'s>(
     found
 }
 
+/// Keeps, of a pod that may run on any node, the pools whose nodes it may get to, where it is too large for all of
+/// them; else none. Of a cluster that others make there may be nodes that are in no pool.
+fn keep_open(cluster: &Cluster, verdicts: &mut Vec<Verdict<'_>>) {
+    let is_whole = cluster.written.cloud.creates_cluster();
+    let is_barred = |verdict: &Verdict<'_>| {
+        let mut against = against(verdict);
+        against.any(|reason| matches!(reason.why, Why::Taint { .. }))
+    };
+    verdicts.retain(|verdict| !is_barred(verdict));
+    let is_small = |verdict: &Verdict<'_>| {
+        let is_size = |why: &Why| matches!(why, Why::Cpu { .. } | Why::Memory { .. });
+        against(verdict).any(|reason| is_size(&reason.why))
+    };
+    if !is_whole || !verdicts.iter().all(is_small) {
+        verdicts.clear();
+    }
+}
+
 /// What a pod asks for and what each pool says to it, as far as the manifests say all of it; nothing where they do not
 /// make sense.
 pub(super) fn held<'s>(
@@ -86,12 +103,15 @@ pub(super) fn held<'s>(
     let mut demand = demand(cluster, pod);
     claims::read(cluster, given, pod, &mut demand);
     let mut verdicts = places(&demand, cluster);
+    let mut counts = demand.resources.iter().map(|request| request.count);
+    let claims = demand.claims.len() + demand.unread_claims.len();
+    let asks_for_devices = claims > 0 || counts.any(|count| count > 0);
     for verdict in &mut verdicts {
         if pod.is_open && pod.around.is_none() {
             // What completes the pod may choose nodes and tolerate taints.
             verdict.reasons.retain(|reason| !is_of_nodes(reason));
-        } else if is_queued(cluster, pod) {
-            // Kueue adds tolerations and labels, and changes none that are there.
+        } else if is_queued(cluster, pod) && asks_for_devices {
+            // Kueue adds the tolerations and labels of the pool that has the devices, and changes none that are there.
             let is_taint = |why: &Why| matches!(why, Why::Taint { .. });
             verdict.reasons.retain(|reason| !is_taint(&reason.why));
         }
@@ -170,12 +190,16 @@ fn first<T>(own: Vec<T>, around: Vec<T>) -> Vec<T> {
     if own.is_empty() { around } else { own }
 }
 
-/// Whether it chooses nodes by gpuc's own labels, which no other node has.
-fn chooses_a_pool(demand: &Demand) -> bool {
+/// Whether it chooses nodes by gpuc's own labels or by those of GPUs, which no other node has.
+pub(super) fn chooses_a_pool(demand: &Demand) -> bool {
     let terms = demand.affinity.iter().flatten();
     let labels = terms.flat_map(|term| &term.labels);
     let mut labels = demand.selector.iter().chain(labels);
-    labels.any(|label| label.key == POOL_LABEL || label.key == DEDICATED_TO)
+    labels.any(|label| {
+        let is_there = matches!(label.operator, Operator::In | Operator::Exists);
+        let is_of_gpus = label.key.starts_with("nvidia.com/") && is_there;
+        is_of_gpus || label.key == POOL_LABEL || label.key == DEDICATED_TO
+    })
 }
 
 /// Whether it waits in a queue of Kueue's, which gives it the labels and tolerations of a pool when its turn has come.

@@ -8,7 +8,8 @@ use crate::node::{Node, Value};
 use crate::source::{Sources, Span};
 use crate::yaml;
 
-use super::{find, inside, shared, template};
+use super::layers::{self, Layer};
+use super::{find, inside, shared, stream, template};
 
 /// A Kubernetes object that somebody wrote.
 #[derive(Clone, Debug)]
@@ -36,6 +37,10 @@ pub struct Manifests {
     pub files: usize,
     /// The places that aliases use too.
     pub(super) shared: BTreeSet<Span>,
+    /// Documents that have one of `apiVersion` and `kind`.
+    pub(super) nearly: Vec<Node>,
+    /// The kustomizations among the files.
+    pub(super) layers: Vec<Layer>,
 }
 
 /// Something that was read and not checked.
@@ -83,7 +88,13 @@ impl Manifests {
     pub fn read(&mut self, path: &str, text: &str, sources: &mut Sources, report: &mut Report) {
         let id = sources.add(path, text);
         let mut own = Report::default();
-        let documents = yaml::documents(sources, id, &mut own);
+        let documents = yaml::documents(sources, id, &mut own).into_iter();
+        let mut roots: Vec<_> = documents.map(|document| document.root).collect();
+        if own.count(Severity::Error) > 0
+            && let Some(objects) = stream::read(text, id)
+        {
+            (roots, own) = (objects, Report::default());
+        }
         // Those who read the file know what its tags mean; kubectl takes the standard ones, and passes over others.
         own.diagnostics_mut()
             .retain(|found| found.code.id != yaml::codes::TAG_UNKNOWN.id);
@@ -100,9 +111,9 @@ impl Manifests {
         report.append(own);
         let before = self.objects.len();
         let mut is_known = is_broken;
-        for mut document in documents {
-            self.shared.append(&mut shared::mark(&mut document.root));
-            is_known |= self.add(path, document.root, sources);
+        for mut root in roots {
+            self.shared.append(&mut shared::mark(&mut root));
+            is_known |= self.add(path, root, sources);
         }
         if self.objects.len() > before {
             self.files += 1;
@@ -114,15 +125,27 @@ impl Manifests {
     /// Adds a document, and answers whether it is something that is known.
     fn add(&mut self, path: &str, mut root: Node, sources: &Sources) -> bool {
         let text = |key: &str| root.get(key).and_then(Node::text).map(str::to_owned);
-        let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
-            return false;
-        };
-        if api_version.starts_with(KUSTOMIZE) {
+        let written = (text("apiVersion"), text("kind"));
+        let is_plain = written == (None, None) && layers::is_one(path);
+        let is_kustomize = written
+            .0
+            .as_ref()
+            .is_some_and(|it| it.starts_with(KUSTOMIZE));
+        if is_plain || is_kustomize {
+            self.layers.push(Layer::read(path, &root));
             if CHANGES.iter().any(|key| root.get(key).is_some()) {
                 self.pass_over(path, Why::Kustomization);
             }
             return true;
         }
+        let (api_version, kind) = match written {
+            (Some(api_version), Some(kind)) => (api_version, kind),
+            (None, None) => return false,
+            _ => {
+                self.nearly.push(root);
+                return false;
+            }
+        };
         if kind.ends_with("List") && root.entry("items").is_some() {
             let Value::Mapping(entries) = root.value else {
                 return true;

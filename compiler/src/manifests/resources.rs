@@ -1,10 +1,23 @@
 //! Names and amounts of resources, as the API server reads them.
 
 use crate::model::{Cluster, KubernetesVersion};
-use crate::node::Node;
+use crate::node::{Node, Scalar, Value};
+use crate::yaml::core_schema::Core;
 
 /// The GPU of old, before device plugins.
 pub(super) const ALPHA: &str = "alpha.kubernetes.io/nvidia-gpu";
+
+/// What people write for NVIDIA's GPUs with a domain that is not NVIDIA's.
+pub(super) const MISNAMED: &[&str] = &[
+    "nvidia/gpu",
+    "nvidia/gpus",
+    "nvidia.io/gpu",
+    "nvidia.net/gpu",
+    "nvidia.org/gpu",
+    "kubernetes.io/gpu",
+    "kubernetes.io/nvidia-gpu",
+    "k8s.io/gpu",
+];
 
 /// What Kubernetes calls a device of a class, for pods that make no claim.
 pub(super) const OF_CLASS: &str = "deviceclass.resource.kubernetes.io/";
@@ -15,6 +28,7 @@ pub(super) fn is_gpu(name: &str) -> bool {
         .strip_prefix("nvidia.com/")
         .map(str::to_ascii_lowercase);
     name == ALPHA
+        || MISNAMED.contains(&name.to_ascii_lowercase().as_str())
         || name.starts_with(OF_CLASS)
         || own.is_some_and(|own| own.starts_with("mig-") || own.contains("gpu"))
 }
@@ -68,6 +82,11 @@ pub(super) enum Amount {
 
 /// Reads an amount.
 pub(super) fn amount(node: &Node) -> Amount {
+    if let Value::Scalar(scalar @ Scalar::Written { plain: true, .. }) = &node.value
+        && let Core::Integer(count) = scalar.core()
+    {
+        return u64::try_from(count).map_or(Amount::Refused, Amount::Whole);
+    }
     let Some(text) = node.text() else {
         return Amount::Refused;
     };
@@ -84,7 +103,6 @@ pub(super) fn amount(node: &Node) -> Amount {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::{Scalar, Value};
     use crate::source::Span;
 
     #[test]
@@ -97,6 +115,7 @@ mod tests {
         assert_eq!(read("8"), Amount::Whole(8));
         assert_eq!(read("2000m"), Amount::Whole(2));
         assert_eq!(read("1k"), Amount::Whole(1000));
+        assert_eq!(read("0x1"), Amount::Whole(1));
         for text in ["0.5", "500m", "-1", "one", "", "1/2"] {
             assert_eq!(read(text), Amount::Refused, "{text}");
         }
@@ -117,6 +136,7 @@ mod tests {
         for name in ["cpu", "amd.com/gpu", "rdma/hca", "nvidia.com/hostdev"] {
             assert!(!is_gpu(name), "{name}");
         }
+        assert!(is_gpu("nvidia/gpu") && is_gpu("kubernetes.io/gpu"));
         assert!(is_extended("rdma/hca") && is_extended("nvidia.com/gpu"));
         assert!(!is_extended("memory") && !is_extended("hugepages-2Mi") && !is_extended(ALPHA));
     }

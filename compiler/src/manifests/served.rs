@@ -115,6 +115,17 @@ pub(super) fn instead(api_version: &str, kind: &str) -> Option<&'static [&'stati
     (!versions.contains(&api_version)).then_some(*versions)
 }
 
+/// The kind of Kubernetes' own that is meant by the same letters, where others of them are large.
+pub(super) fn spelled(api_version: &str, kind: &str) -> Option<&'static str> {
+    let group = api_version.split_once('/').map_or("", |it| it.0);
+    if group.contains('.') && !GROUPS.contains(&group) {
+        return None;
+    }
+    let mut kinds = SERVED.iter().flat_map(|(_, kinds)| *kinds);
+    let meant = kinds.find(|it| it.eq_ignore_ascii_case(kind))?;
+    (*meant != kind).then_some(*meant)
+}
+
 /// Whether an object stays what it is with the API version that is served: it never was of the written one, or nothing
 /// has changed since.
 pub(super) fn stays(api_version: &str, kind: &str) -> bool {

@@ -164,6 +164,9 @@ pub fn gone(name: &str) -> Option<Gone> {
             return gone("has a version of two parts, where tags have three", example);
         }
     }
+    if let Some(instead) = month(&name) {
+        return gone("has a tag of no month", instead);
+    }
     let plain = name.tag.strip_prefix('v');
     if name.is("nvidia/k8s/dcgm-exporter")
         && let Some(plain) = plain
@@ -179,6 +182,32 @@ pub fn gone(name: &str) -> Option<Gone> {
     None
 }
 
+/// What to write for a monthly image whose tag has no month of two digits.
+fn month(name: &Name<'_>) -> Option<String> {
+    if !MONTHLY.iter().any(|repository| name.is(repository)) {
+        return None;
+    }
+    let (year, rest) = name.tag.split_once('.')?;
+    let (month, suffix) = rest.split_at(rest.find('-').unwrap_or(rest.len()));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let is_dated = year.len() == 2 && is_number(year) && is_number(month) && month.len() <= 2;
+    let number: u8 = month.parse().ok().filter(|_| is_dated)?;
+    let is_one = (1..=12).contains(&number);
+    if is_one && month.len() == 2 {
+        return None;
+    }
+    if !is_one {
+        return Some("write a month from `01` to `12` behind the year".to_owned());
+    }
+    let repository = name.repository;
+    let suffix = if suffix.is_empty() { "-py3" } else { suffix };
+    Some(format!("write `{repository}:{year}.{number:02}{suffix}`"))
+}
+
+/// The most that a CUDA's third number may be: the highest there was is 4, of 11.4 (NVIDIA's archive of the toolkit,
+/// from memory).
+const LAST_UPDATE: u8 = 5;
+
 /// Whether there is no CUDA of this major and minor version: between or after those of a major version that has a
 /// successor. Of the newest one there may be later ones.
 fn never_was(version: &str) -> bool {
@@ -186,6 +215,12 @@ fn never_was(version: &str) -> bool {
     let (Some(Ok(major)), Some(Ok(minor))) = (parts.next(), parts.next()) else {
         return false;
     };
+    if parts
+        .next()
+        .is_some_and(|update| update.is_ok_and(|it| it > LAST_UPDATE))
+    {
+        return true;
+    }
     let of_major = RELEASES.iter().filter(|release| release.major == major);
     let minors: Vec<_> = of_major.map(|release| release.minor).collect();
     let is_closed = RELEASES.iter().any(|release| release.major > major);
@@ -338,6 +373,21 @@ mod tests {
                 Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
             ),
             ("nvidia/cuda:11.2.2-base-ubuntu20.04", None),
+            ("nvidia/cuda:11.4.4-base-ubuntu20.04", None),
+            (
+                "nvidia/cuda:12.9.9-base-ubuntu22.04",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvcr.io/nvidia/pytorch:25.13-py3",
+                Some("write a month from `01` to `12` behind the year"),
+            ),
+            (
+                "nvcr.io/nvidia/pytorch:25.6",
+                Some("write `nvcr.io/nvidia/pytorch:25.06-py3`"),
+            ),
+            ("nvcr.io/nvidia/pytorch:25.06-py3", None),
+            ("nvcr.io/nvidia/vllm:v0.10.1", None),
             ("nvidia/cuda:13.9.0-base-ubuntu24.04", None),
             ("nvidia/cuda:12.4.1-base-ubuntu22.04", None),
             ("nvidia/cuda:12.4.1-cudnn-devel-rockylinux9", None),

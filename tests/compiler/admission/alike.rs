@@ -28,7 +28,7 @@ fn said(server: &ApiServer, manifest: &str) -> Vec<Said> {
     let documents = serde_yaml::Deserializer::from_str(manifest);
     let objects = documents.map(|it| Value::deserialize(it).unwrap());
     let of_team: &[_] = &[("gpuc.dev/team", "research")];
-    let objects = objects.filter(|it| it["apiVersion"].is_string());
+    let objects = objects.filter(|it| it["apiVersion"].is_string() && it["kind"].is_string());
     objects
         .flat_map(|object| {
             let namespace = object["metadata"]["namespace"].as_str();

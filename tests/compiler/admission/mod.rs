@@ -183,6 +183,14 @@ fn more_than_a_node_has() {
          {{name: b, resources: {{limits: {{nvidia.com/gpu: '4'}}}}}}], {TOLERATED}}}"
     ));
     mended(&plan, &both, words, true, &good);
+    // A sidecar runs beside the others.
+    let sidecar = |count: u32| {
+        pod(&format!(
+            "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '5'}}}}}}], initContainers: [{{name: b, \
+             restartPolicy: Always, resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}}}], {TOLERATED}}}"
+        ))
+    };
+    mended(&plan, &sidecar(4), words, true, &sidecar(3));
 }
 
 #[test]

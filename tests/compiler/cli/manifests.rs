@@ -90,6 +90,54 @@ fn fix_writes_in_place_once_and_keeps_the_mode() {
 }
 
 #[test]
+fn a_name_that_is_no_text_keeps_nothing_else_from_being_checked() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::with(GOOD);
+    place.write("apps/pod.yaml", BAD);
+    let name = std::ffi::OsStr::from_bytes(b"a\xff.yaml");
+    fs::write(place.path("apps").join(name), BAD).unwrap();
+    let ran = place.run(&["check", "--manifests", "apps"]).ends_with(2);
+    assert!(ran.stderr.contains("is not UTF-8"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("apps/pod.yaml"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_a_kustomization_patches_is_said_and_not_counted() {
+    let place = Place::with(GOOD);
+    place.write("apps/base/kustomization.yaml", "resources: [pod.yaml]\n");
+    place.write("apps/base/pod.yaml", BAD);
+    let patches = "resources: [../base]\npatches: [{path: a.json, target: {kind: Pod}}]\n";
+    place.write("apps/prod/kustomization.yaml", patches);
+    let ran = place
+        .run(&["check", "--manifests", "apps", "--fix"])
+        .ends_with(0);
+    let said = "`apps/base/pod.yaml`: not checked as it stands";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(ran.stderr.contains("0 objects of"), "{}", ran.stderr);
+    assert_eq!(place.read("apps/base/pod.yaml"), BAD);
+}
+
+#[test]
+fn objects_of_json_follow_each_other() {
+    let place = Place::with(GOOD);
+    let object = |name: &str| {
+        format!(
+            "{{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {{\"name\": \"{name}\"}}, \"spec\": \
+             {{\"containers\": [{{\"name\": \"a\", \"image\": \"a:1\", \"resources\": {{\"limits\": \
+             {{\"nvidia.com/GPU\": 1}}}}}}]}}}}\n"
+        )
+    };
+    place.write("a.json", &format!("{}{}", object("a"), object("b")));
+    place.run(&["check", "--manifests", "a.json"]).ends_with(2);
+    let ran = place
+        .run(&["check", "--manifests", "a.json", "--fix"])
+        .ends_with(0);
+    assert!(ran.stderr.contains("2 objects of 1 file"), "{}", ran.stderr);
+    let text = place.read("a.json");
+    assert_eq!(text.matches("nvidia.com/gpu").count(), 2, "{text}");
+}
+
+#[test]
 fn links_are_not_written_through() {
     let place = Place::with(GOOD);
     place.write("outside/pod.yaml", BAD);

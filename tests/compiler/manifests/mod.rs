@@ -2,6 +2,7 @@
 //! of the file stays as it is; good manifests, those that gpuc makes among them, are left in peace.
 
 mod hostile;
+mod layers;
 mod layouts;
 mod objects;
 mod others;

@@ -36,7 +36,7 @@ fn errors(cluster: &Checked<'_>, objects: &[Object], patch: Span) -> BTreeSet<Wr
     manifests::check(cluster, &manifests, &sources, &mut report);
     let errors = report.diagnostics().iter();
     let errors = errors.filter(|found| found.severity == Severity::Error);
-    let errors = errors.filter(|found| !manifests::adds_up(found.code));
+    let errors = errors.filter(|found| !manifests::is_audited(found.code));
     let wrong = errors.map(|found| {
         let span = found.primary.span;
         let mut read = manifests.objects.iter().zip(objects);

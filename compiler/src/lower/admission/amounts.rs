@@ -12,6 +12,10 @@ use crate::model::{Pool, Sharing};
 /// More than any node has. Kubernetes shortens amounts from a thousand on (`1k`), and no node has as many.
 const MANY: u32 = 1_000_000;
 
+/// The containers that run at once.
+const AT_ONCE: &str = "(variables.spec.containers + variables.spec.?initContainers.orValue([]).filter(c, \
+                       c.?restartPolicy.orValue('') == 'Always'))";
+
 /// How many a pod gets of one pool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Room {
@@ -27,9 +31,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     for (index, (resource, pools)) in cel::offers(cluster).into_iter().enumerate() {
         let (all, before) = (format!("asked{index}"), format!("askedBefore{index}"));
         let init = "variables.spec.?initContainers.orValue([])";
-        let stay = format!("{init}.filter(c, c.?restartPolicy.orValue('') == 'Always')");
-        let together = format!("(variables.spec.containers + {stay})");
-        variables.push((all.clone(), counts(&together, resource)));
+        variables.push((all.clone(), counts(AT_ONCE, resource)));
         variables.push((before.clone(), counts(init, resource)));
         demands.extend(of_resource(resource, &pools, &all, &before));
     }

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 The `apiVersion` of Kubernetes' own kinds: Deployments, Jobs, CronJobs, Services, autoscalers, budgets,
-policies, roles, classes and others that people write.
+policies, roles, classes and others that people write; and their `kind`, which has its own large letters.
 
 ### Why it matters
 
@@ -82,11 +82,32 @@ spec:
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for object in scene.objects {
+        if let Some(meant) = served::spelled(&object.api_version, &object.kind) {
+            of_kind(scene, object, meant, report);
+            continue;
+        }
         let Some(versions) = served::instead(&object.api_version, &object.kind) else {
             continue;
         };
         of_object(scene, object, versions, report);
     }
+}
+
+/// Says of a kind in other letters that there is none.
+fn of_kind(scene: &Scene<'_>, object: &Object, meant: &str, report: &mut Report) {
+    let Some(written) = object.root.get("kind") else {
+        return;
+    };
+    let message = format!(
+        "no Kubernetes serves a `{}` of `{}`",
+        object.kind, object.api_version
+    );
+    let draft = report.draft(&RULE.code, written.span(), message);
+    let draft = draft.help(format!("write `{meant}`"));
+    match edit::text(scene.sources, written, meant) {
+        Some(edit) => draft.fix(vec![edit]).emit(),
+        None => draft.emit(),
+    };
 }
 
 fn of_object(scene: &Scene<'_>, object: &Object, versions: &[&str], report: &mut Report) {
@@ -95,7 +116,7 @@ fn of_object(scene: &Scene<'_>, object: &Object, versions: &[&str], report: &mut
     };
     let (api_version, kind) = (object.api_version.as_str(), object.kind.as_str());
     let message = format!(
-        "{} is of `{api_version}`, by which no Kubernetes that gpuc supports serves a {kind}",
+        "{} is of `{api_version}`, by which no Kubernetes that gpuc supports serves {kind}",
         object.title()
     );
     let draft = report.draft(&RULE.code, written.span(), message);

@@ -46,7 +46,7 @@ apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
 metadata: {name: tune, namespace: research}
 spec:
-  runtimeRef: {name: torch-distributed}
+  runtimeRef: {name: ours}
   trainer: {numNodes: 3, resourcesPerNode: {limits: {nvidia.com/gpu: 2}}}
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
@@ -67,7 +67,7 @@ apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
 metadata: {name: tune, namespace: research}
 spec:
-  runtimeRef: {name: torch-distributed}
+  runtimeRef: {name: ours}
   trainer: {numNodes: 2, resourcesPerNode: {limits: {nvidia.com/gpu: 2}}}
 "#,
     },

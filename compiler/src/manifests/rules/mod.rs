@@ -25,6 +25,7 @@ nodePools:
 }
 
 mod amount_not_whole;
+mod apart_too_many;
 mod api_not_served;
 mod autoscaler_over_limit;
 mod claim_class_unknown;
@@ -45,10 +46,13 @@ mod gang_too_large;
 mod host_devices;
 mod image_floating;
 mod image_gone;
+mod image_invalid;
+mod incomplete;
 mod job_over_quota;
 mod label_deprecated;
 mod label_elsewhere;
 mod limit_range;
+mod memory_tiny;
 mod not_looked_into;
 mod nowhere_to_run;
 mod pool_quota_exceeded;
@@ -66,7 +70,10 @@ mod resource_malformed;
 mod resource_of_others;
 mod resource_uncounted;
 mod resource_unknown;
+mod runtime_class_unknown;
+mod runtime_unknown;
 mod scale_target_unknown;
+mod security_refused;
 mod sees_all_gpus;
 mod selector_matches_nothing;
 mod services_over_limit;
@@ -76,8 +83,10 @@ mod shm_missing;
 mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
+mod toleration_unsaid;
 mod toleration_useless;
 mod unreadable;
+mod update_stuck;
 mod variable_twice;
 mod visible_devices;
 
@@ -89,6 +98,12 @@ pub(super) static SUMS: [&Rule; 3] = [
     &services_overfill_pool::RULE,
     &gang_too_large::RULE,
 ];
+
+/// The rule that holds pods against the security of their namespaces, of which the audit of patches asks by itself.
+pub(super) static SECURITY: &Rule = &security_refused::RULE;
+
+/// The rule about fields and words that are misspelt.
+pub(super) static NAMES: &Rule = &unreadable::RULE;
 
 /// Every rule, by id.
 pub static RULES: &[&Rule] = &[
@@ -139,10 +154,19 @@ pub static RULES: &[&Rule] = &[
     &api_not_served::RULE,
     &probe_port_unknown::RULE,
     &variable_twice::RULE,
+    &security_refused::RULE,
+    &image_invalid::RULE,
+    &incomplete::RULE,
+    &apart_too_many::RULE,
     &scale_target_unknown::RULE,
     &autoscaler_over_limit::RULE,
     &claim_class_unknown::RULE,
     &team_limits_differ::RULE,
+    &memory_tiny::RULE,
+    &toleration_unsaid::RULE,
+    &runtime_class_unknown::RULE,
+    &update_stuck::RULE,
+    &runtime_unknown::RULE,
     &job_over_quota::RULE,
     &pool_quota_exceeded::RULE,
     &resource_uncounted::RULE,

@@ -1,5 +1,6 @@
 //! A privileged container asks for GPUs.
 
+use super::security_refused;
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::{Pod, Rule, Scene};
 
@@ -22,7 +23,8 @@ for.
 ### What to do
 
 Remove `privileged: true`; the device plugin gives a container what it needs for its GPUs. For
-InfiniBand, add the capability `IPC_LOCK`.
+InfiniBand, add the capability `IPC_LOCK`; a team with `podSecurity: baseline` may not, and needs nodes
+whose container runtime lets everybody lock memory.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -78,7 +80,10 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    for container in scene.pods.iter().flat_map(Pod::with_gpus) {
+    // Where the namespace refuses it, that is the finding.
+    let pods = scene.pods.iter();
+    let pods = pods.filter(|pod| security_refused::level(scene, pod).is_none());
+    for container in pods.flat_map(Pod::with_gpus) {
         let Some(node) = container.is_privileged() else {
             continue;
         };

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "a pod asks for more than a node of any pool has",
         explain: "### What it checks
 
-Whether a node of some pool has as many GPUs, cores and as much memory as a pod asks for.
+Whether a node of some pool has as many GPUs, cores and as much memory as a pod asks for. A pod that
+asks for no GPU and tolerates no taint runs on the pools without taints alone.
 
 ### Why it matters
 
@@ -107,7 +108,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let Some((_, first)) = count.or(reasons.first()) else {
             continue;
         };
-        let message = format!("{} asks for more than a node of any pool has", pod.title());
+        let is_any = unplaced.verdicts.len() == scene.cluster.pools.len();
+        let of = if is_any {
+            "a node of any pool has"
+        } else {
+            "a node without taints has"
+        };
+        let message = format!("{} asks for more than {of}", pod.title());
         // What the pod does not say, the cluster's file may give it.
         let is_here = first.asked.source == pod.spec.span().source;
         let is_said = first.asked.is_written() && is_here;
@@ -124,8 +131,11 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         for (pool, reason) in &reasons {
             draft = draft.label(reason.place, format!("pool `{}` {reason}", pool.name));
         }
-        draft
-            .help("ask for less, and run a pod on each of several nodes")
-            .emit();
+        let help = if is_any {
+            "ask for less, and run a pod on each of several nodes"
+        } else {
+            "ask for less, or add a pool of larger machines without taints"
+        };
+        draft.help(help).emit();
     }
 }

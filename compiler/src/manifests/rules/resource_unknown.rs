@@ -1,7 +1,7 @@
 //! A manifest asks for GPUs by a name that no pool offers.
 
 use crate::diag::{Code, Edit, Report, Severity, words};
-use crate::manifests::resources::{ALPHA, is_gpu, is_unknown, offered};
+use crate::manifests::resources::{ALPHA, MISNAMED, is_gpu, is_unknown, offered};
 use crate::manifests::{Container, Rule, Scene, edit};
 use crate::model::POOL_LABEL;
 use crate::node::Entry;
@@ -245,25 +245,23 @@ fn meant<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
     if let Some(shared) = shared.next().filter(|_| is_share(name)) {
         return Some(shared);
     }
-    let is_plain = [
-        ALPHA,
-        "nvidia.com/gpu",
-        "nvidia.com/gpus",
-        "nvidia.com/gpu.shared",
-    ]
-    .contains(&name);
+    let is_plain = is_whole(name) || ["nvidia.com/gpu", "nvidia.com/gpu.shared"].contains(&name);
     match gpus {
         [only] if is_plain && !only.contains("/mig-") => Some(only),
-        _ if [ALPHA, "nvidia.com/gpus"].contains(&name) => {
-            gpus.iter().find(|gpu| **gpu == "nvidia.com/gpu").copied()
-        }
+        _ if is_whole(name) => gpus.iter().find(|gpu| **gpu == "nvidia.com/gpu").copied(),
         _ => None,
     }
 }
 
+/// Whether somebody who writes so means whole GPUs.
+fn is_whole(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    [ALPHA, "nvidia.com/gpus"].contains(&name) || MISNAMED.contains(&lower.as_str())
+}
+
 /// Whether one name is another spelling of the other, so that an amount of the one is the same of the other.
 fn is_spelling(name: &str, meant: &str) -> bool {
-    let is_whole = [ALPHA, "nvidia.com/gpus"].contains(&name) && meant == "nvidia.com/gpu";
+    let is_whole = is_whole(name) && meant == "nvidia.com/gpu";
     let is_shared = is_share(name) && meant.ends_with(SHARED);
     is_whole || is_shared || name.eq_ignore_ascii_case(meant)
 }

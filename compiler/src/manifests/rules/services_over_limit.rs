@@ -95,7 +95,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: chat, namespace: research}
 spec:
-  replicas: 2
+  replicas: 1
   selector: {matchLabels: {app: chat}}
   template:
     metadata: {labels: {app: chat}}

@@ -197,6 +197,18 @@ fn texts<'n>(pod: &Pod<'n>) -> Vec<(&'n Node, String)> {
     texts
 }
 
+/// Whether YAML 1.1 reads a number with `_` between its digits.
+///
+/// Source: go-yaml/yaml v2 `resolve.go`, `resolve` (from memory).
+fn is_number_of_old(text: &str) -> bool {
+    let is_mark = |c: char| c.is_ascii_digit() || c == '_' || c == '.';
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.contains('_')
+        && digits.chars().all(is_mark)
+        && digits.replace('_', "").parse::<f64>().is_ok()
+}
+
 fn say(scene: &Scene<'_>, node: &Node, what: &str, title: &str, report: &mut Report) {
     let Value::Scalar(Scalar::Written { text, plain: true }) = &node.value else {
         return;
@@ -205,6 +217,7 @@ fn say(scene: &Scene<'_>, node: &Node, what: &str, title: &str, report: &mut Rep
         Core::Bool(_) => "a switch",
         Core::Integer(_) | Core::Float(_) => "a number",
         Core::Text(text) if SWITCHES.contains(&text.to_ascii_lowercase().as_str()) => "a switch",
+        Core::Text(text) if is_number_of_old(text) => "a number",
         Core::Null | Core::Text(_) => return,
     };
     let message = format!("the {what} of {title} is {is}, and has to be text");

@@ -1,9 +1,10 @@
 //! A pod without GPUs tolerates the taint of GPU nodes.
 
 use crate::diag::{Code, Report, Severity};
+use crate::manifests::resources::{Amount, amount};
 use crate::manifests::{Pod, Rule, Scene};
 use crate::model::{POOL_LABEL, PoolTaint};
-use crate::node::Node;
+use crate::node::{Node, Value};
 
 /// A pod without GPUs tolerates the taint of GPU nodes.
 pub(super) static RULE: Rule = Rule {
@@ -78,7 +79,9 @@ spec:
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let pods = scene.pods.iter();
     for pod in pods.filter(|pod| !pod.is_open && !pod.is_of_nodes() && !pod.asks_for_gpus()) {
-        if chooses(scene, pod) {
+        // GPUs that are misspelt, or stand in the wrong place, are a finding of their own.
+        let mut containers = pod.containers.iter();
+        if chooses(scene, pod) || containers.any(|it| means_gpus(it.node)) {
             continue;
         }
         let tolerations = pod.spec.get("tolerations").map_or(&[][..], Node::items);
@@ -98,6 +101,20 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 .emit();
         }
     }
+}
+
+/// Whether something in a container is called like GPUs, with an amount.
+fn means_gpus(node: &Node) -> bool {
+    node.entries().iter().any(|entry| {
+        let name = entry.key.to_ascii_lowercase();
+        let is_one = name.contains("gpu") || name.contains("nvidia") || name.contains("/mig-");
+        let is_some = match amount(&entry.value) {
+            Amount::Whole(count) => count > 0,
+            Amount::Open => true,
+            Amount::Refused => matches!(entry.value.value, Value::Scalar(_)),
+        };
+        (is_one && is_some) || means_gpus(&entry.value)
+    })
 }
 
 /// Whether the pod names a pool on purpose.
