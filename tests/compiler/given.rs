@@ -145,7 +145,10 @@ fn check(team: &str, manifest: &str, messages: &[&str]) {
     let mut outcome = compile_text(&format!("{HEAD}teams: [{{name: t, {team}}}]\n"));
     assert!(outcome.findings.is_empty(), "{}", outcome.text());
     outcome.add_manifests(&[("manifest.yaml", manifest)]);
-    let found = outcome.findings.iter().map(|it| it.message.as_str());
+    let found = outcome.findings.iter();
+    // Whether there is room for a new version is another question.
+    let found = found.filter(|it| it.code.name != "manifest-update-stuck");
+    let found = found.map(|it| it.message.as_str());
     assert_eq!(found.collect::<Vec<_>>(), messages, "{team}\n{manifest}");
 }
 
@@ -196,10 +199,16 @@ fn what_is_given_has_to_fit_onto_a_node() {
     let team = |cpu: u32| format!("limits: {{defaultRequest: {{cpu: {cpu}}}}}");
     let manifest = deployment(1, "{limits: {nvidia.com/gpu: 1}}");
     check(&team(95), &manifest, &[]);
+    // Of two containers together no node holds what each is given.
+    let two = manifest.replace(
+        "containers: [",
+        "containers: [{name: side, image: 'registry.example.com/s:1.0.0'}, ",
+    );
+    check(&team(40), &two, &[]);
     let large = "Deployment web asks for more than a node of any pool has";
-    check(&team(97), &manifest, &[large]);
-    let mut outcome = compile_text(&format!("{HEAD}teams: [{{name: t, {}}}]\n", team(97)));
-    outcome.add_manifests(&[("manifest.yaml", &manifest)]);
+    check(&team(50), &two, &[large]);
+    let mut outcome = compile_text(&format!("{HEAD}teams: [{{name: t, {}}}]\n", team(50)));
+    outcome.add_manifests(&[("manifest.yaml", &two)]);
     let found = &outcome.findings[0];
     let path = |span| outcome.sources.locate(span).unwrap().0.to_owned();
     assert_eq!(path(found.primary.span), "manifest.yaml");
@@ -219,7 +228,9 @@ fn what_is_given_has_to_fit_onto_a_node() {
         messages.collect::<Vec<_>>()
     };
     assert_eq!(file(95, ""), [""; 0]);
-    assert_eq!(file(97, ""), ["no pool holds workload `a`"]);
+    // What no container fits with is said of the team itself.
+    let all = "no node has room for what containers of team `t` are given: 97 cores";
+    assert_eq!(file(97, ""), ["no pool holds workload `a`", all]);
     let side = ", podPatch: {containers: [{name: side, image: 'registry.example.com/s:1.0.0'}]}";
     assert_eq!(file(40, side), [""; 0]);
     assert_eq!(

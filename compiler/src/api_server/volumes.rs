@@ -3,7 +3,7 @@
 use super::Here;
 use super::containers::one_of;
 use super::place::Step;
-use super::read::{Read, get, items, read, switch, text};
+use super::read::{get, switch, text};
 
 /// Paths of files in a volume: within it, and not where Kubernetes keeps its own.
 ///
@@ -27,7 +27,6 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
         "HostPathVolumeSource" => no_way_up(here),
         "NFSVolumeSource" => from_the_root(here),
         "VolumeMount" => read_only(here),
-        "PersistentVolumeClaimSpec" => claim(here),
         _ => {}
     }
 }
@@ -107,42 +106,5 @@ fn read_only(here: &mut Here<'_, '_>) {
             |path| format!("`{path}` is nothing without `readOnly: true`"),
             "write `readOnly: true` beside it",
         );
-    }
-}
-
-/// The API server refuses such a claim. It takes a `StatefulSet` that has one as a template, and that makes no pod.
-///
-/// Source: `ValidatePersistentVolumeClaimSpec` there.
-fn claim(here: &mut Here<'_, '_>) {
-    let modes = get(here.node, "accessModes").map_or(0, |it| it.items().len());
-    if modes == 0 && here.is_whole {
-        here.refuse(
-            [],
-            |path| format!("`{path}` has no `accessModes`"),
-            "write `accessModes: [ReadWriteOnce]` or others",
-        );
-    }
-    let is_pods = |(_, mode)| read(mode) == Read::Text("ReadWriteOncePod");
-    if modes > 1 && items(here.node, "accessModes").any(is_pods) {
-        here.refuse(
-            [Step::from("accessModes")],
-            |path| format!("`{path}`: `ReadWriteOncePod` cannot be with others"),
-            "write it alone, or remove it",
-        );
-    }
-    let resources = here.node.get("resources");
-    let storage = resources.and_then(|it| it.get("requests")?.get("storage"));
-    match storage.map(read) {
-        None | Some(Read::Nothing) if here.is_whole => here.refuse(
-            [],
-            |path| format!("`{path}` has no `resources.requests.storage`"),
-            "write how much it is: `resources: {requests: {storage: 10Gi}}`",
-        ),
-        Some(Read::Whole(0)) => here.refuse(
-            ["resources", "requests", "storage"].map(Step::from),
-            |path| format!("`{path}` is 0, and has to be more"),
-            "write how much it is, such as `10Gi`",
-        ),
-        _ => {}
     }
 }

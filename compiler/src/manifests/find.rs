@@ -82,7 +82,9 @@ pub(super) fn pods(object: &Object) -> Vec<Pod<'_>> {
 /// Whether an object changes another one instead of being one: no image says what its containers run.
 pub(super) fn is_patch(object: &Object) -> bool {
     let completed = OPEN.contains(&object.kind.as_str()) || object.kind == "InferenceService";
-    let lacks_image = |it: &Container<'_>| it.node.get("image").is_none();
+    let lacks_image = |it: &Container<'_>| {
+        matches!(it.node.value, Value::Mapping(_)) && it.node.get("image").is_none()
+    };
     !completed
         && !is_argo(object)
         && !is_said_whole(object)

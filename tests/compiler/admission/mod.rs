@@ -2,6 +2,7 @@
 
 mod alike;
 pub(crate) mod api_server;
+mod makers;
 
 use serde_json::{Value, json};
 
@@ -350,65 +351,6 @@ fn gpus_that_nobody_asked_for() {
         false,
         &asking("cpu: '1'", &volume("/dev/shm")),
     );
-}
-
-/// What makes pods, with its pods' spec where it has it.
-fn makers(pod: &Value) -> Vec<Value> {
-    let object = |api: &str, kind: &str, spec: Value| json!({"apiVersion": api, "kind": kind, "metadata": {"name": "a"}, "spec": spec});
-    let template = json!({"template": {"spec": pod["spec"]}});
-    vec![
-        object("apps/v1", "Deployment", template.clone()),
-        object("apps/v1", "ReplicaSet", template.clone()),
-        object("apps/v1", "StatefulSet", template.clone()),
-        object("apps/v1", "DaemonSet", template.clone()),
-        object("batch/v1", "Job", template.clone()),
-        object(
-            "batch/v1",
-            "CronJob",
-            json!({"jobTemplate": {"spec": template}}),
-        ),
-    ]
-}
-
-#[test]
-fn whatever_makes_pods_is_looked_at_when_its_pods_change() {
-    let plan = enforced();
-    let (bad, good) = (
-        asking("nvidia.com/gpu.type: '1'", ""),
-        asking("cpu: '1'", ""),
-    );
-    for (bad, good) in makers(&bad).into_iter().zip(makers(&good)) {
-        let refused = |said: &[Said]| matches!(said, [Said::Refused(_)]);
-        assert!(refused(&plan.made(&bad, SANDBOX)), "{bad:#}");
-        assert!(refused(&plan.changed(&good, &bad, SANDBOX)), "{bad:#}");
-        assert_eq!(plan.made(&good, SANDBOX), []);
-        assert_eq!(plan.changed(&bad, &good, SANDBOX), []);
-        let mut scaled = bad.clone();
-        scaled["spec"]["replicas"] = json!(3);
-        scaled["metadata"]["annotations"] = json!({"revision": "2"});
-        assert_eq!(plan.changed(&bad, &scaled, SANDBOX), [], "{bad:#}");
-    }
-    assert_eq!(
-        plan.changed(&good, &bad, SANDBOX),
-        [],
-        "a pod's containers ask for what they asked for"
-    );
-}
-
-#[test]
-fn daemons_may_see_every_node() {
-    let plan = enforced();
-    let spec = "{containers: [{name: a, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}], runtimeClassName: nvidia, \
-                tolerations: [{key: nvidia.com/gpu, operator: Exists}], volumes: [{name: a, hostPath: {path: /dev/nvidia0}}]}";
-    let mut pod = pod(spec);
-    assert_eq!(
-        plan.made(&pod, SANDBOX).len(),
-        3,
-        "the runtime class is said with the variable"
-    );
-    assert_eq!(plan.made(&makers(&pod)[3], SANDBOX), []);
-    pod["metadata"]["ownerReferences"] = json!([{"kind": "DaemonSet", "name": "a"}]);
-    assert_eq!(plan.made(&pod, SANDBOX), []);
 }
 
 #[test]

@@ -62,6 +62,11 @@ fn longest_run(text: &str) -> usize {
     runs.max().unwrap_or_default()
 }
 
+/// Whether a word has ended where this follows.
+fn ends_word(rest: &str) -> bool {
+    rest.chars().next().is_none_or(char::is_whitespace)
+}
+
 fn prose(text: &str) -> String {
     let mut safe = String::new();
     for (at, c) in text.char_indices() {
@@ -74,7 +79,7 @@ fn prose(text: &str) -> String {
                 safe.push(c);
             }
             // `@somebody`, `#12`, `!12` and the like call somebody or lead somewhere.
-            '@' | '#' | '!' | '%' => {
+            '@' | '#' | '!' | '%' if !ends_word(&text[at + 1..]) => {
                 safe.push(c);
                 safe.push_str(NOTHING);
             }

@@ -182,12 +182,13 @@ impl Rollout<'_> {
     }
 }
 
-/// A step without commands that another one had; nothing where none is left.
+/// A step without commands that another one had; nothing where that had all of them.
 pub(super) fn without(mut step: Step, other: Option<&Step>) -> Option<Step> {
+    let before = step.commands.len();
     if let Some(other) = other {
         step.commands.retain(|it| !other.commands.contains(it));
     }
-    (!step.commands.is_empty()).then_some(step)
+    (before == 0 || !step.commands.is_empty()).then_some(step)
 }
 
 fn words(nodes: NodeRange) -> String {

@@ -35,7 +35,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: cpu, machine: m7i.xlarge, nodes: {count: 2}}
+  - {name: gpu, machine: g6.xlarge, nodes: {count: 2}}
 storage:
   classes: [{name: fast-disk, volumes: {disk: {type: gp3}}}]
 --- # manifest.yaml
@@ -54,7 +54,7 @@ kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: cpu, machine: m7i.xlarge, nodes: {count: 2}}
+  - {name: gpu, machine: g6.xlarge, nodes: {count: 2}}
 storage:
   classes: [{name: fast-disk, volumes: {disk: {type: gp3}}}]
 --- # manifest.yaml

@@ -114,7 +114,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         for container in &pod.containers {
             let is_template = pod.object.is_of("apps") || pod.object.is_of("batch");
             let is_known = is_template || pod.object.api_version == "v1";
-            if !is_known || container.node.get("image").is_some() {
+            // What is no container at all is refused as such.
+            let is_one = matches!(container.node.value, Value::Mapping(_));
+            if !is_known || !is_one || container.node.get("image").is_some() {
                 continue;
             }
             let message = format!(

@@ -100,10 +100,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         // What is more than all pools together is another finding.
         let what = What::Device(stuck.resource.clone());
         let limit = limit(scene, pod, &stuck.resource);
-        let is_said = limit.is_none_or(|(limit, _)| load.asks(&what) > limit);
+        let Some((limit, _)) = limit else { continue };
         let gang = [load];
-        let is_gang = gangs::at_once(scene.cluster, pod).is_some();
-        if is_said || (is_gang && !Sum::of_one(scene.cluster, &gang, 0).is_empty()) {
+        let is_said = match gangs::at_once(scene.cluster, pod) {
+            Some(_) => !Sum::of_one(scene.cluster, &gang, 0).is_empty(),
+            None => gang[0].asks(&what) > limit,
+        };
+        if is_said {
             continue;
         }
         let [load] = gang;

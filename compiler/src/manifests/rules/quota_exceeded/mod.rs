@@ -62,6 +62,7 @@ kind: Deployment
 metadata: {name: chat, namespace: research}
 spec:
   replicas: 2
+  strategy: {type: Recreate}
   selector: {matchLabels: {app: chat}}
   template:
     metadata: {labels: {app: chat}}
@@ -93,6 +94,7 @@ kind: Deployment
 metadata: {name: chat, namespace: research}
 spec:
   replicas: 1
+  strategy: {type: Recreate}
   selector: {matchLabels: {app: chat}}
   template:
     metadata: {labels: {app: chat}}
