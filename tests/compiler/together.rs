@@ -232,7 +232,7 @@ fn teams_spend_what_no_choice_of_pools_leaves_them() {
 /// Pods with a GPU each that start together, and the pool that they name.
 type Set = (u32, Option<usize>);
 
-/// A JobSet of such sets.
+/// A `JobSet` of such sets.
 fn job_set(sets: &[Set]) -> String {
     let jobs = sets.iter().enumerate().map(|(index, (pods, pool))| {
         let pool = pool.map_or_else(String::new, |pool| {

@@ -102,7 +102,7 @@ fn is_base64(text: &str) -> bool {
     let text: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
     let bare = text.trim_end_matches('=');
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
-    text.len() % 4 == 0 && text.len() - bare.len() <= 2 && bare.bytes().all(allowed)
+    text.len().is_multiple_of(4) && text.len() - bare.len() <= 2 && bare.bytes().all(allowed)
 }
 
 /// What a secret of a type must have.

@@ -86,7 +86,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let pools: Vec<_> = load.pools.iter().map(|pool| pool.index).collect();
             let asks = load.asks(&What::Device(device.clone()));
             let task = load.workload.and_then(|it| it.task());
-            let gpus = task.and_then(|it| it.gpus()).map(|it| it.span);
+            let gpus = task
+                .and_then(gpuc_schema::config::Task::gpus)
+                .map(|it| it.span);
             let span = gpus.filter(|it| it.is_written()).unwrap_or(load.span);
             say(
                 cluster,

@@ -31,7 +31,11 @@ pub(super) fn pairs<'a>(
             sides.0 = Some(one);
         }
     }
-    let path = |one: &Compilation| sources.get(one.loaded.source).map(|source| source.path());
+    let path = |one: &Compilation| {
+        sources
+            .get(one.loaded.source)
+            .map(gpuc::source::Source::path)
+    };
     // By the file, as it is called in the run: the names that left it, and those that came.
     let mut of_files: BTreeMap<&str, [Vec<String>; 2]> = BTreeMap::new();
     for (name, sides) in &pairs {

@@ -122,7 +122,7 @@ pub(super) fn at_once(cluster: &Cluster, pod: &Pod<'_>) -> Option<Count> {
     count(own.value.get("replicas"))
 }
 
-/// Whether pods that run at once have to. The jobs of a JobSet may have nothing to do with each other; in a queue they
+/// Whether pods that run at once have to. Jobs of a `JobSet` may have nothing to do with each other; in a queue they
 /// start together, whatever they do.
 fn is_gang(cluster: &Cluster, pod: &Pod<'_>) -> bool {
     !is_job_set(pod.object) || is_queued(cluster, pod)

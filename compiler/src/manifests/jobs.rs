@@ -66,7 +66,7 @@ fn pods(spec: &Node) -> Option<Count> {
     })
 }
 
-/// How many pods of a kind a JobSet has at once.
+/// How many pods of a kind a `JobSet` has at once.
 ///
 /// Source: kubernetes-sigs/jobset `api/jobset/v1alpha2/jobset_types.go`, `ReplicatedJob`; kubernetes-sigs/kueue
 /// `pkg/controller/jobs/jobset/jobset_controller.go`, `podsCount` (from memory).
@@ -90,7 +90,7 @@ pub(super) fn of_set(pod: &Pod<'_>) -> Option<Count> {
     })
 }
 
-/// Whether some jobs of a JobSet are over before others begin.
+/// Whether some jobs of a `JobSet` are over before others begin.
 ///
 /// Source: kubernetes-sigs/jobset `api/jobset/v1alpha2/jobset_types.go`, `DependsOn.Status` (from memory).
 pub(super) fn come_in_turn(set: &Object) -> bool {

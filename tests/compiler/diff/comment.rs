@@ -25,7 +25,7 @@ fn outside_of_code(comment: &str) -> String {
             Some(open) if trimmed == *open => fence = None,
             Some(_) => {}
             None if ticks.len() >= 3 && !trimmed[ticks.len()..].contains('`') => {
-                fence = Some(ticks)
+                fence = Some(ticks);
             }
             None if line.starts_with('|') => {
                 for cell in cells(line) {
@@ -88,12 +88,11 @@ fn without_code(text: &str) -> String {
             }
             close += length.max(1);
         }
-        match end {
-            Some(end) => at = end,
-            None => {
-                left.extend(&chars[at..at + run]);
-                at += run;
-            }
+        if let Some(end) = end {
+            at = end;
+        } else {
+            left.extend(&chars[at..at + run]);
+            at += run;
         }
     }
     left

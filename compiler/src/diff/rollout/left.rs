@@ -304,10 +304,8 @@ impl Rollout<'_> {
         for change in &left {
             for name in &change.names {
                 match change.kind.as_str() {
-                    // With a namespace would go all that is in it.
-                    "Namespace" => {}
-                    // Data is a step of its own.
-                    "PersistentVolumeClaim" => {}
+                    // With a namespace would go all that is in it; data is a step of its own.
+                    "Namespace" | "PersistentVolumeClaim" => {}
                     "Helm release" if self.brings_kinds(name) || self.is_hub(name) => {}
                     _ if self.is_early(name) || self.is_early_queue(&change.kind) => {}
                     "NicNodePolicy" if self.is_driver_left(name) => {}

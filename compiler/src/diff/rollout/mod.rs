@@ -91,16 +91,7 @@ struct Rollout<'a> {
 impl Rollout<'_> {
     /// The steps in their order: what runs is brought what it needs before anything that it leaves is taken away.
     fn ordered(&self) -> Vec<Step> {
-        let mut ahead: Vec<Step> = self.conditions().into_iter().collect();
-        ahead.extend(self.smaller_claims());
-        ahead.extend(self.room(true));
-        ahead.extend(self.versions());
-        ahead.extend(self.old_tool_leaves());
-        ahead.extend(self.beside());
-        ahead.extend(self.both_taints());
-        ahead.extend(self.stays_at_first());
-        ahead.extend(self.begins_empty());
-        ahead.extend(self.finds_no_machine());
+        let ahead = self.ahead();
         let (freed, back) = self.emptied();
         let mut anew = self.anew();
         let mut ends: Vec<Step> = self.queues_end().into_iter().collect();
@@ -175,22 +166,7 @@ impl Rollout<'_> {
         all.extend(self.emptied_for_push().into_iter().chain(off));
         let (before, after) = drift.unzip();
         all.extend(before);
-        match begins {
-            Some(begins) => {
-                all.extend(anew.deleted);
-                all.extend(begins);
-            }
-            // A tool stops at what it cannot change, and what is deleted before would be brought again as it was.
-            None if by_commit && !anew.deleted.is_empty() => {
-                all.push(self.pushed());
-                all.extend(anew.deleted);
-                all.extend(self.awaited());
-            }
-            None => {
-                all.extend(anew.deleted);
-                all.extend(self.brought());
-            }
-        }
+        all.extend(self.delivered(begins, anew.deleted));
         all.extend(anew.after);
         all.extend(self.gone_by_push());
         all.extend(late);
@@ -201,6 +177,35 @@ impl Rollout<'_> {
         all.extend(self.old_taints());
         all.extend(left);
         self.with_servers(all)
+    }
+
+    /// What is said and mended before anything is built.
+    fn ahead(&self) -> Vec<Step> {
+        let mut ahead: Vec<Step> = self.conditions().into_iter().collect();
+        ahead.extend(self.smaller_claims());
+        ahead.extend(self.room(true));
+        ahead.extend(self.versions());
+        ahead.extend(self.old_tool_leaves());
+        ahead.extend(self.beside());
+        ahead.extend(self.both_taints());
+        ahead.extend(self.stays_at_first());
+        ahead.extend(self.begins_empty());
+        ahead.extend(self.finds_no_machine());
+        ahead
+    }
+
+    /// What comes into the cluster, and what is deleted for it.
+    fn delivered(&self, begins: Option<Vec<Step>>, mut deleted: Vec<Step>) -> Vec<Step> {
+        match begins {
+            Some(begins) => deleted.extend(begins),
+            // A tool stops at what it cannot change, and what is deleted before would be brought again as it was.
+            None if self.is_by_commit() && !deleted.is_empty() => {
+                deleted.insert(0, self.pushed());
+                deleted.extend(self.awaited());
+            }
+            None => deleted.extend(self.brought()),
+        }
+        deleted
     }
 
     /// kubectl, with the context of the cluster where the file names one.

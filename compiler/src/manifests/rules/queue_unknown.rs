@@ -103,23 +103,16 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             continue;
         }
         let title = object.title();
-        let (whose, here, help) = match team {
-            Some((team, index)) => {
-                let namespace = &team.namespaces[index];
-                let here = format!("the queue of `{}` is `{QUEUE}`", namespace.value);
-                let help = format!("write `{QUEUE}`, or leave the label out");
-                ("its team", (namespace.span, here), help)
-            }
-            None => {
-                let here = "the namespaces of teams have queues".to_owned();
-                let help =
-                    "put it into a team's namespace, or add its own to a team's `namespaces`";
-                (
-                    "its namespace",
-                    (scene.cluster.written.queueing.span, here),
-                    help.to_owned(),
-                )
-            }
+        let (whose, here, help) = if let Some((team, index)) = team {
+            let namespace = &team.namespaces[index];
+            let here = format!("the queue of `{}` is `{QUEUE}`", namespace.value);
+            let help = format!("write `{QUEUE}`, or leave the label out");
+            ("its team", (namespace.span, here), help)
+        } else {
+            let here = "the namespaces of teams have queues".to_owned();
+            let help = "put it into a team's namespace, or add its own to a team's `namespaces`";
+            let place = scene.cluster.written.queueing.span;
+            ("its namespace", (place, here), help.to_owned())
         };
         let message = format!("{title} names a queue that {whose} does not have: `{name}`");
         let draft = report.draft(&RULE.code, queue.span(), message);
