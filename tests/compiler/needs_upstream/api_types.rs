@@ -189,6 +189,17 @@ fn fields_of_older_versions_are_known() {
     assert_eq!(gone, GONE.iter().copied().collect());
 }
 
+/// What a quota may be narrowed to.
+const SCOPES: &[&str] = &[
+    "BestEffort",
+    "CrossNamespacePodAffinity",
+    "NotBestEffort",
+    "NotTerminating",
+    "PriorityClass",
+    "Terminating",
+    "VolumeAttributesClass",
+];
+
 /// Words that a description does not say, as constants of `pkg/apis/core/types.go` and its like do (from memory).
 const UNSAID: &[(&str, &str, &[&str])] = &[
     ("Container", "restartPolicy", &["OnFailure", "Never"]),
@@ -222,6 +233,33 @@ const UNSAID: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("PersistentVolumeClaimSpec", "volumeMode", &["Block"]),
+    ("HPAScalingPolicy", "type", &["Pods", "Percent"]),
+    ("HPAScalingRules", "selectPolicy", &["Min", "Disabled"]),
+    (
+        "LimitRangeItem",
+        "type",
+        &["Container", "Pod", "PersistentVolumeClaim"],
+    ),
+    (
+        "PersistentVolumeSpec",
+        "accessModes",
+        &[
+            "ReadWriteOnce",
+            "ReadOnlyMany",
+            "ReadWriteMany",
+            "ReadWriteOncePod",
+        ],
+    ),
+    ("PersistentVolumeSpec", "volumeMode", &["Block"]),
+    ("ResourceQuotaSpec", "scopes", SCOPES),
+    ("RoleRef", "kind", &["Role", "ClusterRole"]),
+    ("ScopedResourceSelectorRequirement", "scopeName", SCOPES),
+    ("StorageClass", "reclaimPolicy", &["Retain"]),
+    (
+        "StorageClass",
+        "volumeBindingMode",
+        &["Immediate", "WaitForFirstConsumer"],
+    ),
     ("SecurityContext", "procMount", &["Unmasked"]),
     ("StatefulSetUpdateStrategy", "type", &["OnDelete"]),
     (
