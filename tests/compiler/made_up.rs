@@ -182,6 +182,13 @@ workloads:
     );
     let name = "`teams[0].name` needs text, not `7`";
     check(&file("96", "4", "7"), &[name]);
+    // Of several nodes or of one it would be another workload that shares the namespace.
+    let rich = include_str!("rich/gke.yaml");
+    let nodes = "nodes: 2, gpusPerNode: 8, runAs";
+    let wrong = rich.replacen(nodes, "nodes: some, gpusPerNode: 8, runAs", 1);
+    assert_ne!(rich, wrong);
+    let outcome = compile_text(&wrong);
+    assert_eq!(outcome.codes(), ["GPUC0101"], "{}", outcome.text());
     // What is wrong by itself is said all the same.
     let nowhere = "pool `gpu` does not hold workload `chat`";
     check(&file("96", "97", "7"), &[name, nowhere]);

@@ -15,8 +15,8 @@ const TRIES: usize = 12;
 
 /// Takes back what was found, after so many findings, of values that decoding made up, wherever it shows: it is about a
 /// part of the file in which such a value stands, or with another value in its place it is not found, or with other
-/// words. Tried are a large one, names of which findings speak or which the file gives, and one choice
-/// after the other.
+/// words. Tried are a large one, a few, names of which findings speak or which the file gives, and one choice after the
+/// other.
 pub(super) fn doubt(loaded: &Loaded, choices: &Choices, decoded: usize, report: &mut Report) {
     let mut later = report.diagnostics_mut().split_off(decoded);
     let made_up = report.poisoned();
@@ -32,7 +32,8 @@ pub(super) fn doubt(loaded: &Loaded, choices: &Choices, decoded: usize, report: 
     let names = spoken.iter().take(TRIES).chain(own.iter().take(TRIES));
     let names = names.map(|name| Guess::Text(name));
     let each = (1..TRIES).map(Guess::Choice);
-    for guess in std::iter::once(Guess::Much).chain(names).chain(each) {
+    let numbers = [Guess::Much, Guess::Several].into_iter();
+    for guess in numbers.chain(names).chain(each) {
         if later.is_empty() {
             break;
         }

@@ -18,6 +18,8 @@ pub enum Guess<'t> {
     /// 1, `1`, no, the first choice.
     #[default]
     Little,
+    /// 2, `2`: several of what there may be one of; else a little.
+    Several,
     /// As much as anybody may mean, yes, the last choice.
     Much,
     /// This text; else a little.
@@ -37,6 +39,13 @@ impl MadeUp<'_> {
             _ => little,
         }
     }
+
+    fn number(self, much: u64) -> u64 {
+        match self.0 {
+            Guess::Several => 2,
+            _ => self.of(1, much),
+        }
+    }
 }
 
 impl IntoDeserializer<'_, Problem> for MadeUp<'_> {
@@ -53,6 +62,7 @@ impl<'de> Deserializer<'de> for MadeUp<'_> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.0 {
             Guess::Text(text) => visitor.visit_str(text),
+            Guess::Several => visitor.visit_borrowed_str("2"),
             _ => visitor.visit_borrowed_str(self.of("1", "1000000")),
         }
     }
@@ -62,35 +72,35 @@ impl<'de> Deserializer<'de> for MadeUp<'_> {
     }
 
     fn deserialize_i8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(self.of(1, 100))
+        visitor.visit_u64(self.number(100))
     }
 
     fn deserialize_i16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(self.of(1, 30_000))
+        visitor.visit_u64(self.number(30_000))
     }
 
     fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(self.of(1, 1_000_000))
+        visitor.visit_u64(self.number(1_000_000))
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(self.of(1, 1_000_000))
+        visitor.visit_u64(self.number(1_000_000))
     }
 
     fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(self.of(1, 200))
+        visitor.visit_u64(self.number(200))
     }
 
     fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(self.of(1, 60_000))
+        visitor.visit_u64(self.number(60_000))
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(self.of(1, 1_000_000))
+        visitor.visit_u64(self.number(1_000_000))
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_u64(self.of(1, 1_000_000))
+        visitor.visit_u64(self.number(1_000_000))
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
