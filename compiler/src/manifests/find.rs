@@ -2,6 +2,7 @@
 
 use crate::node::{Node, Value};
 
+use super::completed;
 use super::pod::{Container, Pod};
 use super::read::Object;
 
@@ -55,7 +56,7 @@ const CONTAINERS: &[&str] = &[
 /// The parts of `KServe`'s `InferenceService`.
 ///
 /// Source: kserve/kserve `pkg/apis/serving/v1beta1/inference_service.go`, `InferenceServiceSpec` (from memory).
-const SERVED: &[&str] = &["predictor", "transformer", "explainer"];
+pub(super) const SERVED: &[&str] = &["predictor", "transformer", "explainer"];
 
 /// Whether an object holds parts of other objects and makes no pods of them itself.
 pub(super) fn holds_values(object: &Object) -> bool {
@@ -161,6 +162,7 @@ fn pod<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
         containers: containers(init, listed),
         is_open,
         around: None,
+        placed: None,
     })
 }
 
@@ -207,6 +209,7 @@ fn step<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
         containers,
         is_open: true,
         around: workflow(object, spec),
+        placed: None,
     })
 }
 
@@ -232,7 +235,10 @@ fn workflow<'n>(object: &'n Object, template: &'n Node) -> Option<&'n Node> {
 fn trainer<'n>(object: &'n Object, pods: &mut Vec<Pod<'n>>) {
     let spec = object.root.get("spec");
     if let Some(trainer) = spec.and_then(|spec| spec.get("trainer")) {
-        pods.push(completed(object, trainer, trainer));
+        pods.push(Pod {
+            placed: Some(completed::patch(object).unwrap_or(trainer)),
+            ..completed(object, trainer, trainer)
+        });
     }
 }
 
@@ -271,5 +277,6 @@ fn completed<'n>(object: &'n Object, spec: &'n Node, container: &'n Node) -> Pod
         containers: containers(&[], [container]),
         is_open: true,
         around: None,
+        placed: Some(spec),
     }
 }

@@ -8,6 +8,7 @@
 //! what works for somebody.
 
 mod claims;
+mod completed;
 mod edit;
 mod find;
 mod gangs;

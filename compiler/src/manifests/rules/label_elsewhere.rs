@@ -126,7 +126,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 
 /// What a pod requires of labels.
 fn required(pod: &Pod<'_>) -> Vec<Requirement> {
-    let demand = Demand::of_pod(pod.spec, &Defaults::default());
+    let demand = Demand::of_pod(pod.nodes(), &Defaults::default());
     let terms = demand.affinity.into_iter().flatten();
     let mut required = demand.selector;
     required.extend(terms.flat_map(|term| term.labels));
