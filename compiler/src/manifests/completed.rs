@@ -112,7 +112,9 @@ fn of_spark(role: &Node) -> Node {
         })
     });
     let requests = [("cpu", cores.cloned()), ("memory", memory)];
-    let requests = requests.into_iter().filter_map(|(key, it)| Some((key, it?)));
+    let requests = requests
+        .into_iter()
+        .filter_map(|(key, it)| Some((key, it?)));
     let requests = mapping(requests);
     let parts = [("limits", limits.cloned()), ("requests", Some(requests))];
     mapping(parts.into_iter().filter_map(|(key, it)| Some((key, it?))))

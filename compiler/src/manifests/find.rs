@@ -35,7 +35,7 @@ const OPEN: &[&str] = &[
 /// Argo's kinds of steps, which get tolerations and labels from their workflow.
 ///
 /// Source: argoproj/argo-workflows `pkg/apis/workflow/v1alpha1/workflow_types.go`, `Template` (from memory).
-const ARGO: &[&str] = &[
+pub(super) const ARGO: &[&str] = &[
     "Workflow",
     "WorkflowTemplate",
     "ClusterWorkflowTemplate",
@@ -262,7 +262,11 @@ fn served<'n>(object: &'n Object, pods: &mut Vec<Pod<'n>>) {
 fn spark<'n>(object: &'n Object, node: &'n Node, pods: &mut Vec<Pod<'n>>) {
     for entry in node.entries() {
         let is_role = ["driver", "executor"].contains(&entry.key.as_str());
-        if is_role && entry.value.get("resources").is_some() {
+        let is_sized = || {
+            let mut keys = ["resources", "cores", "coreRequest", "memory"].iter();
+            keys.any(|key| entry.value.get(key).is_some())
+        };
+        if is_role && is_sized() {
             pods.push(completed(object, &entry.value, &entry.value));
         } else if ["spec", "template"].contains(&entry.key.as_str()) {
             spark(object, &entry.value, pods);

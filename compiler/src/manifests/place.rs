@@ -229,7 +229,7 @@ fn is_of_nodes(reason: &Reason) -> bool {
 }
 
 fn is_of_labels(why: &Why) -> bool {
-    matches!(why, Why::Label { .. } | Why::NoTerm { .. } | Why::NodeField)
+    why.is_of_label()
 }
 
 /// Whether a reason is that nodes have no such devices at all.

@@ -107,7 +107,10 @@ const NOBODYS: &[&str] = &["accelerator", "hardware-type"];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
-        let selector = pod.nodes().get("nodeSelector").map_or(&[][..], Node::entries);
+        let selector = pod
+            .nodes()
+            .get("nodeSelector")
+            .map_or(&[][..], Node::entries);
         for entry in selector {
             let new = new(scene, &entry.key);
             let edit = new.and_then(|key| edit::key(scene.sources, entry, key));

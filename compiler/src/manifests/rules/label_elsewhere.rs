@@ -134,7 +134,7 @@ fn required(pod: &Pod<'_>) -> Vec<Requirement> {
 }
 
 /// The other cloud whose label a key is, unless a pool has it by the file or it says which nodes a pool's are.
-fn elsewhere(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
+pub(super) fn elsewhere(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
     let own = scene.cluster.cloud.facts();
     let pools = scene.cluster.pools.iter();
     let mut written = pools.flat_map(|pool| pool.labels.iter().chain(&pool.selector));
