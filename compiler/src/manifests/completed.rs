@@ -1,5 +1,5 @@
-//! Pods that an operator makes of its own kinds: a TrainJob's nodes, what `KServe` serves, Spark's driver and executors.
-//! A runtime, or the operator, says the rest of them.
+//! Pods that an operator makes of its own kinds: a TrainJob's nodes, what `KServe` serves, Spark's driver and
+//! executors. A runtime, or the operator, says the rest of them.
 
 use crate::node::{Entry, Node, Origin, Scalar, Value};
 use crate::placement::{Defaults, Demand};
@@ -96,8 +96,8 @@ fn mapping<'k>(parts: impl Iterator<Item = (&'k str, Node)>) -> Node {
 /// The resources of one of Spark's roles: its GPUs, its cores or what is requested for them, and its memory. What the
 /// memory has beside it by a factor may be said elsewhere.
 ///
-/// Source: apache/spark `docs/running-on-kubernetes.md`, `spark.kubernetes.executor.request.cores`; kubeflow/spark-operator
-/// `api/v1beta2/sparkapplication_types.go`, `SparkPodSpec` (read on 2026-11-22).
+/// Source: apache/spark `docs/running-on-kubernetes.md`, `spark.kubernetes.executor.request.cores` (from memory);
+/// kubeflow/spark-operator `api/v1beta2/sparkapplication_types.go`, `SparkPodSpec` (read on 2026-11-22).
 fn of_spark(role: &Node) -> Node {
     let limits = below(role, &["resources", "limits"]);
     let cores = role.get("coreRequest").or_else(|| role.get("cores"));
@@ -122,8 +122,8 @@ fn of_spark(role: &Node) -> Node {
 
 /// How many bytes Spark takes a text for: `16g` are gibibytes. A number alone is counted in the unit that is given.
 ///
-/// Source: apache/spark `common/utils/src/main/java/org/apache/spark/network/util/JavaUtils.java`, `byteSuffixes` (from
-/// memory).
+/// Source: apache/spark `common/utils/src/main/java/org/apache/spark/network/util/JavaUtils.java`, `byteSuffixes`
+/// (from memory).
 fn bytes(text: &str, plain: Option<u64>) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let end = text.find(|c: char| !c.is_ascii_digit());
@@ -161,8 +161,8 @@ pub(super) fn executors(pod: &Pod<'_>) -> Option<Count> {
 /// How many pods of a part of an `InferenceService` are there at least.
 ///
 /// Source: kserve/kserve `pkg/apis/serving/v1beta1/component.go`, `ComponentExtensionSpec.MinReplicas` and
-/// `validateReplicas` (read on 2026-11-22); `pkg/constants/constants.go`, `StopAnnotationKey` and `DeploymentMode` (from
-/// memory).
+/// `validateReplicas` (read on 2026-11-22); `pkg/constants/constants.go`, `StopAnnotationKey` and `DeploymentMode`
+/// (from memory).
 pub(super) fn served(pod: &Pod<'_>) -> Option<Count> {
     let object = pod.object;
     let spec = object.root.get("spec")?;

@@ -159,8 +159,8 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
 
 /// Fields that older versions of a project had, each with its type and what takes its place.
 ///
-/// Source: kubeflow/trainer@v2.3.0 `pkg/apis/trainer/v1alpha1/trainjob_types.go`, `RuntimePatches` (read on 2026-11-22);
-/// what came before, in 2.0 and 2.1, from memory.
+/// Source: kubeflow/trainer@v2.3.0 `pkg/apis/trainer/v1alpha1/trainjob_types.go`, `RuntimePatches` (read on
+/// 2026-11-22); what came before, in 2.0 and 2.1, from memory.
 const OF_OLDER: &[(&str, &str, &str)] = &[
     (
         "trainer.kubeflow.org/v1alpha1/TrainJob.spec",
@@ -174,8 +174,9 @@ const OF_OLDER: &[(&str, &str, &str)] = &[
     ),
 ];
 
-const PATCHES: &str = "write it as a patch of the runtime: `runtimePatches: [{manager: …, trainingRuntimeSpec: {template: \
-                       {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: …}}}}]}}}}]`";
+const PATCHES: &str = "write it as a patch of the runtime: `runtimePatches: [{manager: …, trainingRuntimeSpec: \
+                       {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: \
+                       …}}}}]}}}}]`";
 
 /// What takes the place of a field that a type no longer has.
 fn of_older(of_type: Option<&str>, key: &str) -> Option<&'static str> {
