@@ -19,9 +19,12 @@ pub(super) fn belongs(key: &str, place: &str) -> Option<String> {
     let here = below(&paths, &place);
     let here: Vec<_> = here
         .iter()
-        .map(|path| match whole(path) {
-            true => format!("{given}.{path}"),
-            false => (*path).to_owned(),
+        .map(|path| {
+            if whole(path) {
+                format!("{given}.{path}")
+            } else {
+                (*path).to_owned()
+            }
         })
         .collect();
     let mut paths = paths.clone();
