@@ -234,6 +234,13 @@ workloads:
     assert_ne!(rich, wrong);
     let outcome = compile_text(&wrong);
     assert_eq!(outcome.codes(), ["GPUC0101"], "{}", outcome.text());
+    // Of several teams it is one with a pool of its own: names are tried, and those of its many workloads are none.
+    let rich = include_str!("rich/workloads.yaml");
+    let train = "name: train\n    team: research";
+    let wrong = rich.replacen(train, "name: train\n    team: [research]", 1);
+    assert_ne!(rich, wrong);
+    let outcome = compile_text(&wrong);
+    assert_eq!(outcome.codes(), ["GPUC0101"], "{}", outcome.text());
     // What is wrong by itself is said all the same.
     let nowhere = "pool `gpu` does not hold workload `chat`";
     check(&file("96", "97", "7"), &[name, nowhere]);

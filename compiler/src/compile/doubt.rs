@@ -33,7 +33,11 @@ pub(super) fn doubt(loaded: &Loaded, choices: &Choices, decoded: usize, report: 
     let spoken = spoken.flat_map(|text| text.split('`').skip(1).step_by(2));
     let spoken: BTreeSet<_> = spoken.map(str::to_owned).collect();
     let mut own = BTreeSet::new();
-    own_names(&loaded.root, &mut own);
+    // Nothing names a workload or what is in one.
+    let named = loaded.root.entries().iter();
+    for entry in named.filter(|entry| entry.key != "workloads") {
+        own_names(&entry.value, &mut own);
+    }
     let names = spoken.iter().take(TRIES).chain(own.iter().take(TRIES));
     let names = names.map(|name| Guess::Text(name));
     let each = (1..TRIES).map(Guess::Choice);
