@@ -14,6 +14,7 @@ mod gangs;
 mod inside;
 mod jobs;
 mod layers;
+mod limits;
 mod mend;
 mod place;
 mod pod;
@@ -58,6 +59,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) cluster: &'s Cluster,
     /// Every object.
     pub(crate) objects: &'s [Object],
+    /// Those that kustomizations change, by their place.
+    pub(crate) changed: BTreeSet<usize>,
     /// The claims among them.
     pub(crate) claims: claims::Given<'s>,
     /// Every pod that objects make.
@@ -87,6 +90,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         cluster,
         objects,
         unplaced: place::unplaced(cluster, &claims, &pods),
+        changed: layered.clone(),
         claims,
         pods,
         nearly: &manifests.nearly,

@@ -63,7 +63,9 @@ mod queue_missing;
 mod queue_of_others;
 mod queue_unknown;
 mod quota_exceeded;
+mod quota_refuses;
 mod quota_unenforced;
+mod range_refuses;
 mod request_too_large;
 mod requests_differ;
 mod resource_malformed;
@@ -172,6 +174,8 @@ pub static RULES: &[&Rule] = &[
     &resource_uncounted::RULE,
     &cluster_queue_unknown::RULE,
     &queue_of_others::RULE,
+    &range_refuses::RULE,
+    &quota_refuses::RULE,
 ];
 
 #[cfg(test)]
