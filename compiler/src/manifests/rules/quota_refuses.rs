@@ -40,8 +40,10 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
 --- # manifest.yaml
 apiVersion: v1
 kind: ResourceQuota
@@ -68,8 +70,10 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
 --- # manifest.yaml
 apiVersion: v1
 kind: ResourceQuota
