@@ -193,18 +193,3 @@ workloads:
     let nowhere = "pool `gpu` does not hold workload `chat`";
     check(&file("96", "97", "7"), &[name, nowhere]);
 }
-
-#[test]
-fn what_is_wrong_behind_an_alias_is_said_once() {
-    let outcome = crate::support::compile_text(
-        "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\nkubernetes: {version: \"1.34\"}\n\
-         cloud: {onPrem: {context: demo}}\n\
-         stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}\nnodePools:\n  \
-         - {name: a, gpu: &card {model: L4x, perNode: 1}, hosts: [a], nodes: {count: 1}}\n  \
-         - {name: b, gpu: *card, hosts: [b], nodes: {count: 1}}\n  \
-         - {name: c, gpu: {model: L4y, perNode: 1}, hosts: [c], nodes: {count: 1}}\n",
-    );
-    let found: Vec<_> = outcome.findings.iter().map(|it| &it.message).collect();
-    let of = |word: &str| found.iter().filter(|it| it.contains(word)).count();
-    assert_eq!((of("L4x"), of("L4y")), (1, 1), "{}", outcome.text());
-}

@@ -3,7 +3,6 @@
 mod doubt;
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gpuc_schema::config::GpuCluster;
@@ -68,13 +67,11 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
         config,
     };
     let Some(config) = compilation.config.clone() else {
-        once(&mut report);
         compilation.report = report;
         return compilation;
     };
     // Without the cloud nearly every other name would be judged by the wrong facts.
     if !config.cloud.span.is_written() || report.is_poisoned_at(config.cloud.span) {
-        once(&mut report);
         compilation.report = report;
         return compilation;
     }
@@ -110,19 +107,9 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     compilation
 }
 
-/// What an alias brings to several places stands in one, and what is wrong with it is said once there.
-fn once(report: &mut Report) {
-    let mut said = BTreeSet::new();
-    report.diagnostics_mut().retain(|found| {
-        let span = found.primary.span;
-        !span.is_written() || said.insert((found.code.id, span, found.message.clone()))
-    });
-}
-
 /// Applies `allow:` and `--deny`, and speaks up about an `allow:` that nothing needed, unless it may be needed once the
 /// errors are mended.
 fn gate(config: &GpuCluster, levels: &Levels, report: &mut Report) {
-    once(report);
     let words: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
     let used = diag::apply(report.diagnostics_mut(), &words, levels);
     if report.has_errors() {

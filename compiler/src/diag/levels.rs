@@ -18,7 +18,8 @@ impl Levels {
     }
 }
 
-/// Drops warnings that are allowed, by these words or by the object that they are about, and makes errors of those that are denied. `--deny` wins over `allow:`.
+/// Drops warnings that are allowed, by these words or by the object that they are about, and
+/// makes errors of those that are denied. `--deny` wins over `allow:`.
 ///
 /// Answers, for each allowed word, whether it was of use.
 pub fn apply(diagnostics: &mut Vec<Diagnostic>, allow: &[String], levels: &Levels) -> Vec<bool> {

@@ -118,9 +118,8 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     }
     let unused = allowed::mark(&scene.allowed, &mut found);
     report.diagnostics_mut().append(&mut found);
-    let codes = crate::codes();
     let is_warning = |word: &str| {
-        let mut warnings = codes.iter().filter(|it| it.severity == Severity::Warning);
+        let mut warnings = rules::codes().filter(|it| it.severity == Severity::Warning);
         warnings.any(|it| it.name == word || it.id == word)
     };
     for (span, word) in unused.into_iter().filter(|(_, word)| is_warning(word)) {

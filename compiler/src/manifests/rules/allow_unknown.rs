@@ -1,5 +1,6 @@
 //! The annotation `gpuc.dev/allow` names what cannot be allowed.
 
+use super::codes;
 use crate::diag::{Code, Report, Severity, words};
 use crate::manifests::{Rule, Scene};
 
@@ -12,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "`gpuc.dev/allow` names something that cannot be allowed",
         explain: "### What it checks
 
-Whether each word of an object's annotation `gpuc.dev/allow` is the name or the code of a warning.
+Whether each word of an object's annotation `gpuc.dev/allow` is the name or the code of a warning about
+manifests.
 
 ### Why it matters
 
@@ -63,11 +65,10 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    let codes = crate::codes();
     for allowed in &scene.allowed {
         for word in &allowed.words {
-            let is_meant = |code: &&&Code| code.name == *word || code.id == *word;
-            match codes.iter().find(is_meant) {
+            let is_meant = |code: &&Code| code.name == *word || code.id == *word;
+            match codes().find(is_meant) {
                 Some(code) if code.severity == Severity::Warning => {}
                 Some(code) => {
                     let message = format!("`{word}` is an error: {}", code.summary);
@@ -76,9 +77,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                     draft.help(help).emit();
                 }
                 None => {
-                    let warnings = codes.iter().filter(|it| it.severity == Severity::Warning);
+                    let warnings = codes().filter(|it| it.severity == Severity::Warning);
                     let near = words::nearest(word, warnings.map(|code| code.name));
-                    let message = format!("no warning is called `{word}`");
+                    let message = format!("no warning of manifests is called `{word}`");
                     let help = match near {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => "remove it, or write a warning's name".to_owned(),

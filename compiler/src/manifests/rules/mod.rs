@@ -114,6 +114,12 @@ pub(super) static UNUSED: &Code = &allow_unused::CODE;
 /// Findings that no rule reports by itself.
 pub static CODES: &[&Code] = &[&allow_unused::CODE];
 
+/// Every finding about manifests.
+pub(super) fn codes() -> impl Iterator<Item = &'static Code> {
+    let rules = RULES.iter().map(|rule| &rule.code);
+    rules.chain(CODES.iter().copied())
+}
+
 /// The rule about fields and words that are misspelt.
 pub(super) static NAMES: &Rule = &unreadable::RULE;
 
