@@ -59,6 +59,11 @@ impl Revision {
         self.commit.get(..10).unwrap_or(&self.commit)
     }
 
+    /// Whether a name is the commit's own, or begins it.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        name.len() >= 4 && self.commit.starts_with(name)
+    }
+
     /// The commands that check it out beside the working tree, the path of a folder there, and those that clean up.
     pub(super) fn beside(&self, folder: &Path) -> Result<([String; 2], String, String)> {
         let inside = self.inside(folder)?;
@@ -78,6 +83,39 @@ impl Revision {
         // Only `no` is no: in a shallow clone git may not know.
         let answer = git(&self.root, &arguments).ok();
         answer.and_then(|output| output.status.code()) != Some(1)
+    }
+
+    /// The submodule that a path is in, and the commit that this revision has of it.
+    pub(super) fn submodule(&self, path: &Path) -> Result<Option<(String, String)>> {
+        let inside = self.inside(path)?;
+        let folders = Path::new(&inside).ancestors().skip(1);
+        let mut own = folders.filter(|it| !it.as_os_str().is_empty());
+        let Some(folder) = own.find(|it| self.root.join(it).join(".git").exists()) else {
+            return Ok(None);
+        };
+        let folder = shown(folder)?;
+        // `160000 commit <id>`, a tab and the path: <https://git-scm.com/docs/git-ls-tree#_output_format>, from memory.
+        let tree = ask(&self.root, &["ls-tree", &self.commit, "--", &folder])?;
+        let tree = tree.unwrap_or_default();
+        let commit = tree.strip_prefix("160000 commit ");
+        let commit = commit.and_then(|rest| rest.split_whitespace().next());
+        Ok(commit.map(|commit| (folder, commit.get(..10).unwrap_or(commit).to_owned())))
+    }
+
+    /// The repository that this one is a submodule of, and the path there, where the process is outside of this one: a
+    /// revision may be meant to be one of that.
+    pub(super) fn outer(&self) -> Option<(PathBuf, String)> {
+        let here = without_links(&std::env::current_dir().ok()?);
+        if here.starts_with(&self.root) {
+            return None;
+        }
+        let of = ask(
+            &self.root,
+            &["rev-parse", "--show-superproject-working-tree"],
+        );
+        let of = without_links(Path::new(&of.ok()??));
+        let below = shown(self.root.strip_prefix(&of).ok()?).ok()?;
+        Some((of, below))
     }
 
     /// Whether a path is one of the repository's working tree, whether there is such a file or not.
