@@ -1,10 +1,11 @@
 //! Files as they are in a revision, read by the `git` that is there: it knows every repository, its worktrees, partial
 //! clones and filters.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use anyhow::{Context, Result, anyhow, bail};
 use gpuc::load::{ReadError, World};
@@ -22,6 +23,8 @@ pub(super) struct Revision {
     /// The commit.
     commit: String,
     batch: Mutex<Batch>,
+    /// Files that were read by themselves: inputs and locks, which are asked for more than once.
+    known: Mutex<BTreeMap<String, Option<Vec<u8>>>>,
 }
 
 /// A `git cat-file --batch` that waits for names.
@@ -51,6 +54,7 @@ impl Revision {
             root,
             commit,
             batch,
+            known: Mutex::default(),
         })
     }
 
@@ -95,8 +99,7 @@ impl Revision {
         };
         let folder = shown(folder)?;
         // `160000 commit <id>`, a tab and the path: <https://git-scm.com/docs/git-ls-tree#_output_format>, from memory.
-        let tree = ask(&self.root, &["ls-tree", &self.commit, "--", &folder])?;
-        let tree = tree.unwrap_or_default();
+        let tree = ask(&self.root, &["ls-tree", &self.commit, "--", &folder])?.unwrap_or_default();
         let commit = tree.strip_prefix("160000 commit ");
         let commit = commit.and_then(|rest| rest.split_whitespace().next());
         Ok(commit.map(|commit| (folder, commit.get(..10).unwrap_or(commit).to_owned())))
@@ -214,6 +217,7 @@ impl Revision {
             root: self.root.clone(),
             commit: commit.to_owned(),
             batch: Mutex::new(Batch::start(&self.root)?),
+            known: Mutex::default(),
         })
     }
 
@@ -237,8 +241,18 @@ impl Revision {
     /// A file by a path as this process would name it; `None` where the revision has none.
     pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         let inside = self.inside(path)?;
-        let mut answers = self.read_inside(&[inside])?;
-        Ok(answers.pop().flatten())
+        if let Some(known) = self.known()?.get(&inside) {
+            return Ok(known.clone());
+        }
+        let mut answers = self.read_inside(std::slice::from_ref(&inside))?;
+        let answer = answers.pop().flatten();
+        self.known()?.insert(inside, answer.clone());
+        Ok(answer)
+    }
+
+    fn known(&self) -> Result<MutexGuard<'_, BTreeMap<String, Option<Vec<u8>>>>> {
+        let known = self.known.lock();
+        known.map_err(|_| anyhow!("reading from git was cut short"))
     }
 
     /// Files by their paths below a folder, which this process names, each as [`read`](Self::read) has it.

@@ -122,7 +122,8 @@ fn a_cluster_that_is_gone_is_removed_by_the_scripts_that_the_base_has() {
 /// The example without quotas of CPU and memory, which no topology goes with.
 fn of_gpus() -> String {
     let text = example(NAME);
-    let is_kept = |line: &&str| !line.starts_with("      cpu:") && !line.starts_with("      memory:");
+    let is_kept =
+        |line: &&str| !line.starts_with("      cpu:") && !line.starts_with("      memory:");
     let lines = text.lines().filter(is_kept);
     lines.map(|line| format!("{line}\n")).collect()
 }

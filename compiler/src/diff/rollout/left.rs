@@ -330,7 +330,9 @@ impl Rollout<'_> {
             }
         }
         objects.sort_by_key(|(kind, _)| removed_last(kind));
-        let kept = objects.iter().filter(|(kind, _)| KEPT_IN_USE.contains(kind));
+        let kept = objects
+            .iter()
+            .filter(|(kind, _)| KEPT_IN_USE.contains(kind));
         let waits = kept.count() > 0 && objects.len() > 1;
         let objects = objects.into_iter().map(|(_, command)| command);
         let commands: Vec<String> = objects.chain(releases).collect();
@@ -343,7 +345,9 @@ impl Rollout<'_> {
                     self.setting.nobody()
                 },
                 if waits {
-                    format!(". The order counts: {KUEUE_KEEPS}, and `kubectl delete` waits for as long")
+                    format!(
+                        ". The order counts: {KUEUE_KEEPS}, and `kubectl delete` waits for as long"
+                    )
                 } else {
                     String::new()
                 }

@@ -40,7 +40,7 @@ impl Rollout<'_> {
                         shell::quote(&release.repository)
                     )
                 };
-                // Values decide what a chart makes, and what it is called: those that the tool had, not the chart's own.
+                // Values decide what a chart makes, and what that is called: those that the tool had, not the chart's.
                 // Helm reads them from its standard input where the file is `-` (helm/helm `pkg/cli/values/options.go`,
                 // from memory), and JSON is YAML.
                 let values = serde_json::to_string(&release.values).unwrap_or_default();

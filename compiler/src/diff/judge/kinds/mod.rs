@@ -230,7 +230,8 @@ fn is_read(kind: &Kind) -> bool {
     kind.name == "Namespace" || kind.changed == WatchedDifferently
 }
 
-/// Whether a flavor may be changed, because it names no topology: its CRD's rules begin with `!has(oldSelf.topologyName)`.
+/// Whether a flavor may be changed, because it names no topology: the rules of its CRD begin with
+/// `!has(oldSelf.topologyName)`.
 fn is_free(setting: &Setting<'_>, kind: &Kind, delta: &Delta) -> bool {
     let was = setting.before.all.get(&delta.key);
     kind.name == "ResourceFlavor"
