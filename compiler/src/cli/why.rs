@@ -122,7 +122,7 @@ fn answer(
     let all = leaves.all.len();
     let waiting = output::Waiting::new("trying values of the input");
     let tick = || waiting.tick();
-    let (leaves, untried) = why::suspects(compilation, leaves, (index, asked), options, &tick);
+    let (leaves, untried) = why::suspects(compilation, leaves, asked, options, &tick);
     let trials: Vec<Trial> = leaves
         .par_iter()
         .flat_map_iter(|leaf| {

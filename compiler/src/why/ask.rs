@@ -202,8 +202,8 @@ fn checked(file: &str, page: &Page, at: &At) -> Result<At, Unknown> {
                 help: Some(format!("it has the lines 1 to {count}")),
             })
         }
-        At::Field(path) => match page.root() {
-            Some(root) if path.find(root).is_some() => Ok(at.clone()),
+        At::Field(path) => match page.deep() {
+            Some(_) if page.find(path).is_some() => Ok(at.clone()),
             Some(_) => Err(no_field(file, page, path)),
             None => Err(Unknown {
                 message: format!("`{file}` has no fields, only lines"),
@@ -215,7 +215,7 @@ fn checked(file: &str, page: &Page, at: &At) -> Result<At, Unknown> {
 
 fn no_field(file: &str, page: &Page, path: &Path) -> Unknown {
     let mut help = None;
-    if let Some(root) = page.root() {
+    if let Some(root) = page.deep() {
         let (count, reached) = path.reach(root);
         let above = Path(path.0[..count].to_vec());
         let keys: Vec<_> = reached

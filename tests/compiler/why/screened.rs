@@ -54,7 +54,7 @@ fn movers(
         count.fetch_add(1, Ordering::Relaxed);
     };
     let tried = if in_groups {
-        let (tried, unknown) = suspects(compilation, all, (index, asked), &options(), &tick);
+        let (tried, unknown) = suspects(compilation, all, asked, &options(), &tick);
         assert_eq!(unknown, 0, "{}", asked.file);
         tried
     } else {

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::text::from;
-use super::{Because, Place, Told, untried, visible};
+use super::{Because, Place, Told, untried};
+use crate::diag::render::{cell, code};
 
 /// The answer as Markdown.
 pub fn markdown(told: &Told) -> String {
@@ -11,7 +12,8 @@ pub fn markdown(told: &Told) -> String {
     if let Some(path) = &told.path {
         let _ = write!(text, " {}", code(path));
     }
-    if let Some(value) = told.value.as_ref().filter(|_| told.parts.is_empty()) {
+    let value = told.value.as_ref().filter(|value| !value.is_empty());
+    if let Some(value) = value.filter(|_| told.parts.is_empty()) {
         let _ = write!(text, " is {}", code(value));
     }
     text.push_str("\n\n");
@@ -70,15 +72,4 @@ fn because(reason: &Because) -> String {
 fn place(place: &Place) -> String {
     let path = place.path.as_deref().unwrap_or_default();
     code(format!("{}:{} {path}", place.file, place.line).trim_end())
-}
-
-/// Text as code in a cell of a table: one line, and no end of code or cell in it.
-fn code(text: &str) -> String {
-    let text = visible(text).replace('`', "'").replace('|', "\\|");
-    format!("`{text}`")
-}
-
-/// Text for a cell of a table. Backticks stay, for what is code in messages; HTML does not.
-fn cell(text: &str) -> String {
-    visible(text).replace('|', "\\|").replace('<', "&lt;")
 }
