@@ -47,7 +47,9 @@ pub fn suspects(
         size,
     } = leaves;
     let most = (MOST / size.max(1)).max(LEAST);
-    if all.len() * EACH <= most {
+    let is_small = all.len() * EACH <= most;
+    // Much of the input moves something of a whole file.
+    if is_small && (asked.at == At::Whole || all.len() <= LEAST) {
         return (all, 0);
     }
     let rest = all.split_off(early.min(most / EACH / 2));
@@ -57,6 +59,7 @@ pub fn suspects(
         asked,
         parts: parts(asked),
         left: AtomicUsize::new(most.saturating_sub(all.len() * EACH)),
+        is_small,
         tick,
     };
     let (found, unknown) = screen.all(&rest);
@@ -81,6 +84,8 @@ struct Screen<'s> {
     asked: &'s Asked,
     parts: Vec<At>,
     left: AtomicUsize,
+    /// Whether there is time for what is not understood without something else.
+    is_small: bool,
     tick: &'s (dyn Fn() + Sync),
 }
 
@@ -176,6 +181,9 @@ impl Screen<'_> {
             let sifted = self.sift(tries);
             found.extend(sifted.moving);
             unknown.extend(sifted.unknown);
+            // Something else may have to go with it.
+            let wrong = sifted.wrong.into_iter();
+            found.extend(wrong.filter(|leaf| self.is_small && leaf.is_section));
         }
         // What is understood only together with something else, such as a region with its zones.
         let never = states
