@@ -47,9 +47,7 @@ pub fn suspects(
         size,
     } = leaves;
     let most = (MOST / size.max(1)).max(LEAST);
-    let is_small = all.len() * EACH <= most;
-    // Much of the input moves something of a whole file.
-    if is_small && (asked.at == At::Whole || all.len() <= LEAST) {
+    if all.len() * EACH <= most {
         return (all, 0);
     }
     let rest = all.split_off(early.min(most / EACH / 2));
@@ -59,7 +57,6 @@ pub fn suspects(
         asked,
         parts: parts(asked),
         left: AtomicUsize::new(most.saturating_sub(all.len() * EACH)),
-        is_small,
         tick,
     };
     let (found, unknown) = screen.all(&rest);
@@ -84,8 +81,6 @@ struct Screen<'s> {
     asked: &'s Asked,
     parts: Vec<At>,
     left: AtomicUsize,
-    /// Whether there is time for what is not understood without something else.
-    is_small: bool,
     tick: &'s (dyn Fn() + Sync),
 }
 
@@ -181,9 +176,6 @@ impl Screen<'_> {
             let sifted = self.sift(tries);
             found.extend(sifted.moving);
             unknown.extend(sifted.unknown);
-            // Something else may have to go with it.
-            let wrong = sifted.wrong.into_iter();
-            found.extend(wrong.filter(|leaf| self.is_small && leaf.is_section));
         }
         // What is understood only together with something else, such as a region with its zones.
         let never = states
