@@ -73,3 +73,57 @@ fn place(place: &Place) -> String {
     let path = place.path.as_deref().unwrap_or_default();
     code(format!("{}:{} {path}", place.file, place.line).trim_end())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Mover, Told};
+    use super::*;
+    use crate::why::Kind;
+
+    #[test]
+    fn what_people_wrote_does_nothing_in_a_comment() {
+        let nasty = "<img src=x> @team ` | [a](https://b.example)";
+        let place = Place {
+            file: "gpu-cluster.yaml".to_owned(),
+            line: 1,
+            column: 1,
+            path: Some(nasty.to_owned()),
+            text: nasty.to_owned(),
+        };
+        let told = Told {
+            version: 1,
+            cluster: "a".to_owned(),
+            file: "README.md".to_owned(),
+            path: None,
+            first_line: 1,
+            last_line: 1,
+            value: Some(nasty.to_owned()),
+            moved_by: vec![Mover {
+                place: place.clone(),
+                tried: nasty.to_owned(),
+                then: nasty.to_owned(),
+            }],
+            reasons: vec![Because {
+                kind: Kind::Rule,
+                what: nasty.to_owned(),
+                of: None,
+                source: Some("https://example.com/@a".to_owned()),
+                inputs: vec![place],
+            }],
+            parts: Vec::new(),
+            tried: 1,
+            untried: 0,
+        };
+        let text = markdown(&told);
+        // Code between a pair of two backticks is not read.
+        let prose: Vec<_> = text.split("``").step_by(2).collect();
+        let prose = prose.concat();
+        for read in ["<img", "@team", "](https", " | [", "https://", "@a"] {
+            assert!(!prose.contains(read), "{read}: {prose}");
+        }
+        for line in text.lines().filter(|line| line.starts_with("| `")) {
+            let ends = line.replace("\\|", "").matches('|').count();
+            assert_eq!(ends, 4, "{line}");
+        }
+    }
+}
