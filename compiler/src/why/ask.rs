@@ -366,7 +366,7 @@ mod tests {
             Question::of("Role/a/system:x", At::Whole)
         );
         assert_eq!(read("a/b.sh:12:7"), read("a/b.sh:12"));
-        let wrong = |text| Question::read(text, &|_| false).unwrap_err().message;
+        let wrong = |text: &str| Question::read(text, &|_| false).unwrap_err().message;
         assert!(wrong("a#b..c").contains("two dots"));
         for line in ["-1", "99999999999999999999999"] {
             assert!(
