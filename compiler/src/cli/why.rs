@@ -46,7 +46,9 @@ pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
     let out = inputs::shown(&args.out)?;
     let asked = match why::find(&question, &indexes, &out) {
         Ok(asked) => asked,
-        Err(_) if is_file(&question.what) && is_below(&question.what, &args.out) => {
+        Err(_)
+            if !why::is_built(&question, &indexes, &out) && is_below(&question.what, &args.out) =>
+        {
             return Ok(refuse(&Unknown {
                 message: format!("`{}` would not be built now", question.what),
                 help: Some("`gpuc build` brings the tree up to date".to_owned()),
@@ -99,7 +101,7 @@ fn lock(args: &WhyArgs, run: &Run, compilation: &Compilation) -> Option<String> 
 /// Whether a file lies in the folder of the trees.
 fn is_below(file: &str, out: &Path) -> bool {
     let [file, out] = [Path::new(file), out].map(fs::canonicalize);
-    file.is_ok_and(|file| out.is_ok_and(|out| file.starts_with(out)))
+    file.is_ok_and(|file| file.is_file() && out.is_ok_and(|out| file.starts_with(out)))
 }
 
 fn refuse(unknown: &Unknown) -> Exit {

@@ -91,6 +91,12 @@ fn lined(text: &str) -> Option<(&str, usize)> {
     }
 }
 
+/// Whether a file of that name is built. `out` is the folder of the trees, as the user names it.
+pub fn is_built(question: &Question, indexes: &[Index<'_>], out: &str) -> bool {
+    let what = question.what.trim_start_matches("./");
+    !files(what, indexes, out).is_empty()
+}
+
 /// Looks for what was asked about. `out` is the folder of the trees, as the user names it.
 pub fn find(question: &Question, indexes: &[Index<'_>], out: &str) -> Result<Asked, Unknown> {
     let what = question.what.trim_start_matches("./");

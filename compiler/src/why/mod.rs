@@ -24,7 +24,7 @@ use crate::plan::{Object, Plan};
 use crate::source::Span;
 
 pub use answer::{Answer, Row, answer};
-pub use ask::{Asked, Question, Unknown, find};
+pub use ask::{Asked, Question, Unknown, find, is_built};
 pub use page::Page;
 pub use path::{Path, Step};
 pub use reason::{Kind, Reason};
