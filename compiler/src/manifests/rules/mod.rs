@@ -40,6 +40,8 @@ mod claim_unused;
 mod cluster_queue_unknown;
 mod cuda_too_new;
 mod cuda_unknown;
+mod custom_not_served;
+mod custom_refused;
 mod custom_unknown;
 mod device_class_unknown;
 mod gang_too_large;
@@ -172,6 +174,8 @@ pub static RULES: &[&Rule] = &[
     &resource_uncounted::RULE,
     &cluster_queue_unknown::RULE,
     &queue_of_others::RULE,
+    &custom_refused::RULE,
+    &custom_not_served::RULE,
 ];
 
 #[cfg(test)]
