@@ -12,6 +12,7 @@ mod edit;
 mod find;
 mod gangs;
 mod inside;
+mod installed;
 mod jobs;
 mod layers;
 mod mend;
@@ -114,6 +115,11 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
 pub(crate) fn is_audited(code: &Code) -> bool {
     let mut rules = rules::SUMS.iter().chain([&rules::SECURITY]);
     rules.any(|rule| rule.code.id == code.id)
+}
+
+/// The finding about schedulers of which nothing is known.
+pub(crate) fn scheduler_unknown() -> &'static Code {
+    &rules::SCHEDULER.code
 }
 
 /// Whether one place is within another.

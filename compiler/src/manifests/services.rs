@@ -323,12 +323,7 @@ pub(super) fn plain<'s>(scene: &Scene<'s>, pod: &Pod<'s>, pods: u64, demand: Dem
         span: place(pod),
         patched: false,
         lasts: true,
-        groups: vec![sets::group(
-            scene.cluster,
-            pod.object,
-            pods,
-            Demand { claims, ..demand },
-        )],
+        groups: vec![sets::group(pod.object, pods, Demand { claims, ..demand })],
         pools: Vec::new(),
         storage: 0,
     }

@@ -3,8 +3,6 @@
 //! Source: kubernetes-sigs/kueue `pkg/controller/jobs`, where each kind says what its pod sets are; pods of other
 //! kinds are each a workload of their own, by the integration `pod` (from memory).
 
-use gpuc_schema::config::{QueuedKind, Task};
-
 use crate::model::{Cluster, QUEUE};
 use crate::node::Node;
 use crate::placement::{Answer, Demand, Group, Load};
@@ -18,40 +16,33 @@ use super::{gangs, jobs, services};
 /// Kinds whose pods wait for each other in any queue.
 const WHOLE: &[&str] = &[
     "CronJob",
-    "Job",
+    "JAXJob",
     "JobSet",
     "LeaderWorkerSet",
     "MPIJob",
+    "PaddleJob",
+    "PyTorchJob",
     "RayCluster",
     "RayJob",
     "RayService",
     "StatefulSet",
+    "TFJob",
     "TrainJob",
+    "XGBoostJob",
 ];
 
 /// Whether queues take all pods of an object together.
-fn is_whole(cluster: &Cluster, object: &Object) -> bool {
-    let kind = match object.kind.as_str() {
+fn is_whole(object: &Object) -> bool {
+    match object.kind.as_str() {
         // Volcano has queues of its own.
-        "Job" => return object.is_of("batch"),
-        "PyTorchJob" => QueuedKind::PytorchJob,
-        "TFJob" => QueuedKind::TfJob,
-        "JAXJob" => QueuedKind::JaxJob,
-        "XGBoostJob" => QueuedKind::XgboostJob,
-        "PaddleJob" => QueuedKind::PaddleJob,
-        kind => return WHOLE.contains(&kind),
-    };
-    let settings = cluster.written.kueue.as_ref();
-    let mut named = settings.into_iter().flat_map(|it| &it.job_kinds);
-    let mut workloads = cluster.written.workloads.iter();
-    let is_own = kind == QueuedKind::PytorchJob
-        && workloads.any(|it| matches!(it.task(), Some(Task::PytorchJob(_))));
-    is_own || named.any(|it| it.value == kind)
+        "Job" => object.is_of("batch"),
+        kind => WHOLE.contains(&kind),
+    }
 }
 
 /// How many of so many pods start as one.
-pub(super) fn of(cluster: &Cluster, object: &Object, pods: u64) -> u64 {
-    if !is_whole(cluster, object) {
+pub(super) fn of(object: &Object, pods: u64) -> u64 {
+    if !is_whole(object) {
         return pods.min(1);
     }
     if object.kind != "LeaderWorkerSet" {
@@ -85,7 +76,7 @@ pub(super) fn loads<'p, 's>(scene: &'p Scene<'s>) -> Vec<(&'p Pod<'s>, Load<'s>)
             ..plain
         };
         let is_next = |last: &&mut (&Pod<'s>, Load<'s>)| {
-            std::ptr::eq(last.0.object, pod.object) && is_whole(cluster, pod.object)
+            std::ptr::eq(last.0.object, pod.object) && is_whole(pod.object)
         };
         match loads.last_mut().filter(is_next) {
             None => loads.push((pod, part)),
@@ -106,10 +97,10 @@ pub(super) fn waits(cluster: &Cluster, pod: &Pod<'_>) -> bool {
 }
 
 /// So many pods, as a group.
-pub(super) fn group(cluster: &Cluster, object: &Object, pods: u64, demand: Demand) -> Group {
+pub(super) fn group(object: &Object, pods: u64, demand: Demand) -> Group {
     Group {
         pods,
-        sets: vec![of(cluster, object, pods)],
+        sets: vec![of(object, pods)],
         demand,
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::diag::{Code, Report, Severity, words};
 use crate::manifests::read::Object;
-use crate::manifests::{Rule, Scene, edit, served};
+use crate::manifests::served::Misspelt;
+use crate::manifests::{Rule, Scene, edit, installed, served};
 
 /// An object is of an API version that no Kubernetes serves.
 pub(super) static RULE: Rule = Rule {
@@ -14,7 +15,10 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 The `apiVersion` of Kubernetes' own kinds: Deployments, Jobs, CronJobs, Services, autoscalers, budgets,
-policies, roles, classes and others that people write; and their `kind`, which has its own large letters.
+policies, roles, classes and others that people write; and their `kind`, which has its own large letters
+and is no plural. The kinds of JobSet, LeaderWorkerSet, Kubeflow's Trainer and Kueue where the cluster has
+their charts from gpuc, by their versions; and kinds of Ray, Kubeflow, Volcano, KServe and Spark that are
+nearly what they are called.
 
 ### Why it matters
 
@@ -83,7 +87,11 @@ spec:
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for object in scene.objects {
         if let Some(meant) = served::spelled(&object.api_version, &object.kind) {
-            of_kind(scene, object, meant, report);
+            of_kind(scene, object, &meant, report);
+            continue;
+        }
+        if let Some(versions) = installed::versions(scene.cluster, object) {
+            of_chart(object, versions, report);
             continue;
         }
         let Some(versions) = served::instead(&object.api_version, &object.kind) else {
@@ -93,8 +101,8 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     }
 }
 
-/// Says of a kind in other letters that there is none.
-fn of_kind(scene: &Scene<'_>, object: &Object, meant: &str, report: &mut Report) {
+/// Says of a kind that there is none.
+fn of_kind(scene: &Scene<'_>, object: &Object, meant: &Misspelt, report: &mut Report) {
     let Some(written) = object.root.get("kind") else {
         return;
     };
@@ -103,11 +111,36 @@ fn of_kind(scene: &Scene<'_>, object: &Object, meant: &str, report: &mut Report)
         object.kind, object.api_version
     );
     let draft = report.draft(&RULE.code, written.span(), message);
+    let meant = match meant {
+        Misspelt::As(meant) => meant,
+        Misspelt::OneOf(kinds) => {
+            draft
+                .help(format!("write {}", words::all(kinds, "or")))
+                .emit();
+            return;
+        }
+    };
     let draft = draft.help(format!("write `{meant}`"));
     match edit::text(scene.sources, written, meant) {
         Some(edit) => draft.fix(vec![edit]).emit(),
         None => draft.emit(),
     };
+}
+
+/// Says of a kind that a chart of gpuc's brings that it has it by other versions.
+fn of_chart(object: &Object, versions: &[&str], report: &mut Report) {
+    let Some(written) = object.root.get("apiVersion") else {
+        return;
+    };
+    let message = format!(
+        "{} is of `{}`, and the chart that gpuc installs has no {} of this version",
+        object.title(),
+        object.api_version,
+        object.kind
+    );
+    let draft = report.draft(&RULE.code, written.span(), message);
+    let draft = draft.help(format!("write {}", words::all(versions, "or")));
+    draft.emit();
 }
 
 fn of_object(scene: &Scene<'_>, object: &Object, versions: &[&str], report: &mut Report) {

@@ -40,6 +40,7 @@ mod claim_unused;
 mod cluster_queue_unknown;
 mod cuda_too_new;
 mod cuda_unknown;
+mod custom_refused;
 mod custom_unknown;
 mod device_class_unknown;
 mod gang_too_large;
@@ -60,7 +61,9 @@ mod priority_unknown;
 mod privileged;
 mod probe_port_unknown;
 mod queue_missing;
+mod queue_misspelt;
 mod queue_of_others;
+mod queue_refused;
 mod queue_unknown;
 mod quota_exceeded;
 mod quota_unenforced;
@@ -73,6 +76,8 @@ mod resource_unknown;
 mod runtime_class_unknown;
 mod runtime_unknown;
 mod scale_target_unknown;
+mod scheduler_misspelt;
+mod scheduler_unknown;
 mod security_refused;
 mod sees_all_gpus;
 mod selector_matches_nothing;
@@ -83,8 +88,10 @@ mod shm_missing;
 mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
+mod toleration_of_runtime;
 mod toleration_unsaid;
 mod toleration_useless;
+mod topology_unknown;
 mod unreadable;
 mod update_stuck;
 mod variable_twice;
@@ -101,6 +108,9 @@ pub(super) static SUMS: [&Rule; 3] = [
 
 /// The rule that holds pods against the security of their namespaces, of which the audit of patches asks by itself.
 pub(super) static SECURITY: &Rule = &security_refused::RULE;
+
+/// The rule about schedulers, of which the audit of patches says the same.
+pub(super) static SCHEDULER: &Rule = &scheduler_unknown::RULE;
 
 /// The rule about fields and words that are misspelt.
 pub(super) static NAMES: &Rule = &unreadable::RULE;
@@ -167,6 +177,13 @@ pub static RULES: &[&Rule] = &[
     &runtime_class_unknown::RULE,
     &update_stuck::RULE,
     &runtime_unknown::RULE,
+    &queue_refused::RULE,
+    &topology_unknown::RULE,
+    &scheduler_unknown::RULE,
+    &scheduler_misspelt::RULE,
+    &custom_refused::RULE,
+    &queue_misspelt::RULE,
+    &toleration_of_runtime::RULE,
     &job_over_quota::RULE,
     &pool_quota_exceeded::RULE,
     &resource_uncounted::RULE,

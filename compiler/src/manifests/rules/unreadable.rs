@@ -76,5 +76,5 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    refused::report(scene, &RULE.code, |it| it.unknown_to.is_none(), report);
+    refused::report(scene, &RULE.code, |_, it| it.unknown_to.is_none(), report);
 }
