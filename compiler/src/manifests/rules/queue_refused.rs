@@ -44,7 +44,7 @@ nodePools:
   - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
 queueing: kueue
 teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
 --- # manifest.yaml
 apiVersion: batch/v1
 kind: Job
@@ -70,7 +70,7 @@ nodePools:
   - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
 queueing: kueue
 teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
 --- # manifest.yaml
 apiVersion: batch/v1
 kind: Job
