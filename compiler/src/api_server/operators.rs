@@ -36,6 +36,7 @@ pub(super) fn look(api_version: &str, kind: &str, root: &Node, extent: Extent) -
                 help: format!("write {}", diag::words::all(PARTS, "or")),
                 meant: diag::words::nearest(&entry.key, PARTS.iter().copied()).map(str::to_owned),
                 unknown_to: None,
+                rule_of: None,
             });
         }
         if entry.key == "Master" && whole(&entry.value, "replicas").is_some_and(|it| it != 1) {
@@ -47,6 +48,7 @@ pub(super) fn look(api_version: &str, kind: &str, root: &Node, extent: Extent) -
                 help: "write `1`, and the others as `Worker`".to_owned(),
                 meant: None,
                 unknown_to: None,
+                rule_of: None,
             });
         }
         if extent == Extent::Whole {
@@ -80,6 +82,7 @@ fn ray_job(root: &Node, extent: Extent) -> Option<Refused> {
         help: format!("write `{STAYS}: true` beside it, or remove it"),
         meant: None,
         unknown_to: None,
+        rule_of: None,
     })
 }
 
@@ -106,6 +109,7 @@ fn container(part: &Node, path: &[Step]) -> Option<Refused> {
         ),
         meant: is_one.then(|| CONTAINER.to_owned()),
         unknown_to: None,
+        rule_of: None,
     })
 }
 

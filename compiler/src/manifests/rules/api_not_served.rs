@@ -1,5 +1,6 @@
 //! An object is of an API version that no Kubernetes serves.
 
+use super::custom_not_served;
 use crate::diag::{Code, Report, Severity, words};
 use crate::manifests::read::Object;
 use crate::manifests::served::Misspelt;
@@ -90,8 +91,10 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             of_kind(scene, object, &meant, report);
             continue;
         }
-        if let Some(versions) = installed::versions(scene.cluster, object) {
-            of_chart(object, versions, report);
+        if installed::brings(scene.cluster, object.group())
+            && let Some(other) = custom_not_served::Other::of(object)
+        {
+            other.draft(&RULE.code, report).emit();
             continue;
         }
         let Some(versions) = served::instead(&object.api_version, &object.kind) else {
@@ -125,22 +128,6 @@ fn of_kind(scene: &Scene<'_>, object: &Object, meant: &Misspelt, report: &mut Re
         Some(edit) => draft.fix(vec![edit]).emit(),
         None => draft.emit(),
     };
-}
-
-/// Says of a kind that a chart of gpuc's brings that it has it by other versions.
-fn of_chart(object: &Object, versions: &[&str], report: &mut Report) {
-    let Some(written) = object.root.get("apiVersion") else {
-        return;
-    };
-    let message = format!(
-        "{} is of `{}`, and the chart that gpuc installs has no {} of this version",
-        object.title(),
-        object.api_version,
-        object.kind
-    );
-    let draft = report.draft(&RULE.code, written.span(), message);
-    let draft = draft.help(format!("write {}", words::all(versions, "or")));
-    draft.emit();
 }
 
 fn of_object(scene: &Scene<'_>, object: &Object, versions: &[&str], report: &mut Report) {

@@ -1,28 +1,32 @@
-//! A custom resource has a field, or a word, that its installed definition does not know.
+//! A custom resource breaks a rule that its definition says.
 
+use crate::api_server::Refused;
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::{Rule, Scene, installed, refused};
+use crate::manifests::{Object, Rule, Scene, installed, refused};
 
-/// A custom resource has a field, or a word, that its installed definition does not know.
+/// A custom resource breaks a rule that its definition says.
 pub(super) static RULE: Rule = Rule {
     code: Code {
-        id: "GPUC4074",
+        id: "GPUC4090",
         name: "manifest-custom-refused",
-        severity: Severity::Error,
-        summary: "a custom resource has a field or a word that its installed definition does not know",
+        severity: Severity::Warning,
+        summary: "a custom resource breaks a rule that its definition says",
         explain: "### What it checks
 
-The same as `manifest-custom-unknown`, of kinds whose project gpuc itself installs in this cluster: JobSet,
-LeaderWorkerSet, Kubeflow's Trainer and Kueue. The definition is that of the pinned chart.
+JobSets, Kubeflow's TrainJobs and runtimes, and Kueue's queues, flavors and topologies: whether what the
+definition of each says in rules holds for an object that is made, with the defaults that the API server
+writes. It is the definition of the version that the message names, whose chart gpuc installs, and the
+words are its own. Rules about what may change later are not asked. Where gpuc installs the project in
+this cluster it is an error, `manifest-custom-impossible`.
 
 ### Why it matters
 
-`kubectl apply` and Flux refuse the object: `unknown field`. A word that the definition does not list is
-refused however it is applied.
+The API server refuses the object.
 
 ### What to do
 
-Write what the help says; `gpuc check --fix` does where it is sure enough.
+Change what the rule speaks of. Where the cluster has another version without the rule, write `allow:
+[manifest-custom-refused]`.
 ",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -33,17 +37,14 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: cpu, hosts: [node-1], nodes: {count: 1}}
   - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-charts: {kubeflow-trainer: {}}
 --- # manifest.yaml
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train, namespace: research}
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Topology
+metadata: {name: racks}
 spec:
-  runtimeRef: {name: torch-distributed}
-  trainer:
-    image: registry.example.com/train:1.0.0
-    numNode: 1
-    resourcesPerNode: {limits: {nvidia.com/gpu: 1}}
+  levels:
+    - nodeLabel: kubernetes.io/hostname
+    - nodeLabel: example.com/rack
 "#,
         good: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -54,30 +55,22 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: cpu, hosts: [node-1], nodes: {count: 1}}
   - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-charts: {kubeflow-trainer: {}}
 --- # manifest.yaml
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train, namespace: research}
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Topology
+metadata: {name: racks}
 spec:
-  runtimeRef: {name: torch-distributed}
-  trainer:
-    image: registry.example.com/train:1.0.0
-    numNodes: 1
-    resourcesPerNode: {limits: {nvidia.com/gpu: 1}}
+  levels:
+    - nodeLabel: example.com/rack
+    - nodeLabel: kubernetes.io/hostname
 "#,
     },
     run,
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    refused::report(
-        scene,
-        &RULE.code,
-        |object, it| {
-            let group = object.api_version.split_once('/').map_or("", |it| it.0);
-            it.unknown_to.is_some() && installed::brings(scene.cluster, group)
-        },
-        report,
-    );
+    let is_told = |object: &Object, it: &Refused| {
+        it.rule_of.is_some() && !installed::brings(scene.cluster, object.group())
+    };
+    refused::report(scene, &RULE.code, is_told, report);
 }
