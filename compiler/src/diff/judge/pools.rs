@@ -235,6 +235,8 @@ fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     // Nodes of others, of which gpuc only reads what they are.
     let is_theirs = setting.after.all.get(&delta.key);
     let is_theirs = is_theirs.is_some_and(|part| part.leaves.contains_key(parts::SELECTOR));
+    let mut pools = setting.after.summary.pools.iter();
+    let has_gpus = pools.any(|pool| pool.name == delta.key.name() && !pool.gpus.is_empty());
     match path {
         parts::NODES => capacity::sized(setting, delta),
         parts::SELECTOR => Verdict::because(
@@ -292,7 +294,9 @@ fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             Impact::WorkloadRestarted,
             "NoExecute evicts pods that do not tolerate it",
         ),
-        parts::TAINTS if part.is_some_and(|part| part.maker.is_none()) && excludes(delta) => {
+        parts::TAINTS
+            if has_gpus && part.is_some_and(|part| part.maker.is_none()) && excludes(delta) =>
+        {
             Verdict::because(
                 Impact::WorkloadRestarted,
                 "a taint has another value, and a node cannot have both: what serves its GPUs tolerates one of them, so \

@@ -7,7 +7,7 @@ use super::left::about_pool;
 use super::queues::and;
 use super::room::Way;
 use super::{BUILD, Rollout, ids, pools};
-use crate::model::POOL_LABEL;
+use crate::model::{Cluster, POOL_LABEL};
 use crate::node::{Node, Value};
 use crate::source::Span;
 
@@ -50,7 +50,7 @@ impl Rollout<'_> {
             words += &format!(
                 ". Give it quotas as well, beside those of {name}: {}{}",
                 and(&quotas),
-                if cluster.is_some_and(|cluster| cluster.has_queues()) {
+                if cluster.is_some_and(Cluster::has_queues) {
                     "; jobs of a team start on no pool that its quota does not name"
                 } else {
                     ""
