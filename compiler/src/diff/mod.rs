@@ -128,13 +128,13 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         let found = deltas::deltas(&was, &after);
         let nobody = vec![Vec::new(); found.len()];
         let since = lines::lines(&setting, &found, &nobody, &[], 1);
-        let steps = rollout::rollout(&setting, (Some(built), pair.after), &since);
+        let steps = rollout::rollout(&setting, (Some(built), pair.after), &since, sources);
         rollout::since_built(steps, tree, (&since, &all))
     } else {
         let moved = upgraded.changes.iter();
         let moved = moved.filter(|it| it.impact.disrupts() && it.fate == ClusterFate::Kept);
         let both: Vec<Change> = changes.iter().chain(moved).cloned().collect();
-        rollout::rollout(&setting, (pair.before, pair.after), &both)
+        rollout::rollout(&setting, (pair.before, pair.after), &both, sources)
     };
     Some(Diff {
         cluster: name(pair.after.or(pair.before)).unwrap_or_default(),

@@ -1,11 +1,13 @@
 //! `gpuc diff`: what a change is said to do, that nothing is left out, and that it is the right edit that is blamed.
 
 mod base;
+mod beside;
 mod built;
 mod command;
 mod comment;
 mod data;
 mod fewer;
+mod forced;
 mod gpus;
 mod hosts;
 mod impacts;
@@ -21,6 +23,7 @@ mod spaces;
 mod submodules;
 mod table;
 mod tainted;
+mod twice;
 mod upgrades;
 
 use gpuc::compile::{Compilation, Options, compile};

@@ -107,7 +107,7 @@ const ROWS: &[Row] = &[
     (AKS, "proximityPlacementGroups/near", "proximityPlacementGroups/far", Replaced, "proximity placement group"),
     (AKS, "diskGiB: 500", "diskGiB: 600", Replaced, "disk size"),
     (AKS, "localDisks: boot\n", "diskGiB: 256\n", Replaced, "disk type"),
-    (AKS, "dedicatedTo: research", "dedicatedTo: vision", PluginRestarted, "DaemonSet"),
+    (AKS, "dedicatedTo: research", "dedicatedTo: vision", WorkloadRestarted, "pool train: taints"),
     (AKS, "count: 2\n    maxPods: 60", "count: 2\n    maxPods: 80", Replaced, "pods on a node"),
     (AKS_SMALL, "stack: {", "stack: {driver: operator, ", Replaced, "GPU driver"),
     (AKS, "layout: [{profile: 1g.10gb, count: 7}]", "layout: [{profile: 2g.20gb, count: 3}]", Replaced, "GPU instance profile"),

@@ -13,6 +13,7 @@ mod versions;
 
 use super::deltas::{Delta, Fate};
 use super::impact::Impact;
+use super::leaves::Leaf;
 use super::parts::{Key, Part, Parts};
 use crate::lock::LOCK_FILE;
 use capacity::capacity;
@@ -105,6 +106,22 @@ impl Setting<'_> {
         } else {
             "in the cloud, and on the bill,"
         }
+    }
+
+    /// Whether a mark on an object makes the tool that brings it delete it and make it again by itself, where it
+    /// cannot be changed.
+    pub(super) fn is_forced(&self, key: &Key) -> bool {
+        let is_mark = |(path, leaf): (&String, &Leaf)| {
+            let value = leaf.value.as_str().unwrap_or_default();
+            path.starts_with("metadata.annotations.")
+                && ((path.contains("kustomize.toolkit.fluxcd.io/force") && value == "enabled")
+                    || value.contains("Force=true"))
+        };
+        let is_same_tool = self.before.all.is_empty() || self.before.is_brought_as(self.after);
+        let part = self.after.all.get(key);
+        !self.after.tool.is_empty()
+            && is_same_tool
+            && part.is_some_and(|part| part.leaves.iter().any(is_mark))
     }
 
     /// The part, as it is or else as it was.

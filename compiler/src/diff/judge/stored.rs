@@ -74,7 +74,7 @@ pub(super) fn hub_leaves() -> Verdict {
     Verdict::fact(
         Impact::Deleted,
         "the hub's database leaves with it: who its users are, and which notebooks run; notebooks that run stay without a \
-         hub, and files of people stay in their claims",
+         hub, out of reach and with their GPUs, until somebody deletes their pods, and files of people stay in their claims",
         DATABASE,
     )
 }

@@ -172,11 +172,19 @@ fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta
             "PersistentVolume" => WorkloadRestarted,
             _ => kind.went,
         };
-        let words = format!(
-            "`{key}` cannot be changed: delete the {} for the new one to be made{}",
-            kind.name,
-            kind.kept()
-        );
+        let words = if setting.is_forced(&delta.key) {
+            format!(
+                "`{key}` cannot be changed: {} deletes the {} and makes it anew as soon as the change is pushed, and what \
+                 runs in it starts over: save its state or let it end before",
+                setting.after.tool, kind.name
+            )
+        } else {
+            format!(
+                "`{key}` cannot be changed: delete the {} for the new one to be made{}",
+                kind.name,
+                kind.kept()
+            )
+        };
         return Verdict {
             is_fixed: true,
             ..Verdict::fact(impact, words, source)
