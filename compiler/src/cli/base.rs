@@ -32,8 +32,9 @@ pub(super) struct Before {
     pub(super) report: Report,
     /// The clusters that are not as they are in the run.
     pub(super) compilations: Vec<Compilation>,
-    /// The names of those that are: what the run compiled is what they were.
-    pub(super) same: BTreeSet<String>,
+    /// The names of those that are: what the run compiled is what they were; each with its file there, as messages call
+    /// that.
+    pub(super) same: BTreeMap<String, String>,
     /// Files that have another name now: what each is called in the run, and what it was called there.
     pub(super) renamed: Vec<(String, String)>,
 }
@@ -304,8 +305,12 @@ impl Base {
             let name = &one.config.as_ref()?.metadata.name.value;
             (inputs::choices(out, name) == choices(name)).then(|| name.clone())
         };
-        let mut same = BTreeSet::new();
-        loaded.retain(|document| as_it_is(document).is_none_or(|name| !same.insert(name)));
+        let mut same = BTreeMap::new();
+        loaded.retain(|document| {
+            let source = sources.get(document.source);
+            let file = source.map_or_else(String::new, |source| source.path().to_owned());
+            as_it_is(document).is_none_or(|name| same.insert(name, file).is_some())
+        });
         let compilations = loaded
             .into_par_iter()
             .map(|loaded| compile(loaded, &options));
