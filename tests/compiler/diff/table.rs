@@ -217,7 +217,7 @@ const ROWS: &[Row] = &[
     (SERVICE, "embeddings:2.1.0", "embeddings:2.2.0", WorkloadRestarted, "Deployment"),
     (SERVICE, "reindex:2.1.0", "reindex:2.2.0", Nothing, "CronJob"),
     (SERVICE, "{port: 80, containerPort: 8080}", "{port: 81, containerPort: 8080}", AccessChanged, "Service"),
-    (SERVICE, "  - name: reindex\n    team: search\n", "  - name: index\n    team: search\n", WorkloadRestarted, "CronJob search/reindex"),
+    (SERVICE, "  - name: reindex\n    team: search\n", "  - name: index\n    team: search\n", WorkloadRestarted, "CronJob search-batch/reindex"),
     (TRAINING, "finetune:1.4.0", "finetune:1.5.0", WorkloadRestarted, "TrainJob"),
     (WORKLOADS, "vectors:1.0.0", "vectors:1.1.0", WorkloadRestarted, "StatefulSet"),
     (WORKLOADS, "sizeGiB: 10, class: disks", "sizeGiB: 20, class: disks", WorkloadRestarted, "volumeClaimTemplates"),
