@@ -56,6 +56,7 @@ pub fn codes() -> Vec<&'static Code> {
         fleet::CODES,
         check::CODES,
         audit::codes::CODES,
+        manifests::CODES,
     ]
     .concat();
     codes.extend(manifests::RULES.iter().map(|rule| &rule.code));

@@ -177,6 +177,32 @@ const PATCHED: &[(&str, &str, &str)] = &[
     ),
     (
         "trainJob",
+        "{spec: {runtimeRef: {kind: TrainingRuntimes}}}",
+        "`spec.runtimeRef.kind` is `TrainingRuntimes`, and has to be `ClusterTrainingRuntime` or `TrainingRuntime`",
+    ),
+    (
+        "trainJob",
+        "{spec: {runtimeRef: {apiGroup: kubeflow.org}}}",
+        "`spec.runtimeRef.apiGroup` is `kubeflow.org`, and has to be `trainer.kubeflow.org`",
+    ),
+    (
+        "trainJob",
+        "{spec: {initializer: {dataset: {storageUri: a/b}}}}",
+        "Kubeflow Trainer 2.3.0 refuses `spec.initializer.dataset.storageUri`: storageUri may be empty, or it must be a \
+             valid URI (scheme://...)",
+    ),
+    (
+        "trainJob",
+        "{spec: {initializer: {dataset: {storageUri: 'hf://a/b'}}}}",
+        "",
+    ),
+    (
+        "jobSet",
+        "{spec: {startupPolicy: {startupPolicyOrder: InOrder}, replicatedJobs: [{name: node, dependsOn: []}]}}",
+        "JobSet 0.12.0 refuses `spec`: StartupPolicy and DependsOn APIs are mutually exclusive",
+    ),
+    (
+        "trainJob",
         "{spec: {managedBy: nobody}}",
         "`spec.managedBy` is `nobody`, and has to be `trainer.kubeflow.org/trainjob-controller` or \
              `kueue.x-k8s.io/multikueue`",

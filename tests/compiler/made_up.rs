@@ -40,6 +40,51 @@ fn texts() -> Vec<String> {
     alone.chain(rich.into_values()).chain(good).collect()
 }
 
+/// A key at the wrong place, or misspelt, is one mistake: what follows from its missing is not said.
+#[test]
+fn a_key_that_means_nothing_makes_nothing_else_wrong() {
+    let pool = "{name: b, gpu: {model: A30, perNode: 2}, hosts: [b], nodes: {count: 1}, ";
+    for (wrong, help) in [
+        (
+            "allocation: dra}",
+            "it goes here: `nodePools[1].stack.allocation`",
+        ),
+        ("stack: {alocation: dra}}", "did you mean `allocation`?"),
+    ] {
+        let text = format!(
+            "apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {{name: demo}}
+kubernetes: {{version: \"1.34\"}}
+cloud: {{onPrem: {{context: demo}}}}
+stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}
+nodePools:
+  - {{name: a, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
+  - {pool}{wrong}
+teams: [{{name: t, quota: {{gpus: [{{pool: a, guaranteed: 2}}]}}}}]
+"
+        );
+        let without = text.replace(wrong, "}");
+        let codes = |text: &str| {
+            let found = compile_text(text).findings;
+            found.iter().map(|it| it.code.id).collect::<Vec<_>>()
+        };
+        assert!(
+            codes(&without).contains(&"GPUC2160"),
+            "{:?}",
+            codes(&without)
+        );
+        let outcome = compile_text(&text);
+        let [only] = &outcome.findings[..] else {
+            panic!("{wrong}: {:?}", outcome.findings);
+        };
+        assert!(
+            only.help.as_deref().unwrap_or_default().starts_with(help),
+            "{only:?}"
+        );
+    }
+}
+
 /// Where the leaves of a document stand.
 fn leaves(node: &Node, found: &mut Vec<Span>) {
     if matches!(node.value, Value::Scalar(_)) && node.span().is_written() {
@@ -186,6 +231,13 @@ workloads:
     let rich = include_str!("rich/gke.yaml");
     let nodes = "nodes: 2, gpusPerNode: 8, runAs";
     let wrong = rich.replacen(nodes, "nodes: some, gpusPerNode: 8, runAs", 1);
+    assert_ne!(rich, wrong);
+    let outcome = compile_text(&wrong);
+    assert_eq!(outcome.codes(), ["GPUC0101"], "{}", outcome.text());
+    // Of several teams it is one with a pool of its own: names are tried, and those of its many workloads are none.
+    let rich = include_str!("rich/workloads.yaml");
+    let train = "name: train\n    team: research";
+    let wrong = rich.replacen(train, "name: train\n    team: [research]", 1);
     assert_ne!(rich, wrong);
     let outcome = compile_text(&wrong);
     assert_eq!(outcome.codes(), ["GPUC0101"], "{}", outcome.text());

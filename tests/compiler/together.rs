@@ -229,6 +229,66 @@ fn teams_spend_what_no_choice_of_pools_leaves_them() {
     assert!(over.get() > 20 && fits.get() > 20, "{over:?} {fits:?}");
 }
 
+/// What is nobody's takes what a team is promised where no way to place it leaves every promise.
+#[test]
+fn promises_are_taken_where_no_choice_of_pools_leaves_them() {
+    let (taken, kept) = (Cell::new(0), Cell::new(0));
+    run(|cluster| {
+        let most: Vec<_> = cluster
+            .pools
+            .iter()
+            .map(|(gpus, nodes)| gpus * nodes)
+            .collect();
+        let promised: Vec<_> = most
+            .iter()
+            .zip(&cluster.limits)
+            .map(|(most, limit)| limit.map_or(0, |limit| limit.min(*most)))
+            .collect();
+        if promised.iter().all(|count| *count == 0) {
+            return Err(TestCaseError::reject("no promise"));
+        }
+        let quotas: Vec<_> = promised
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(|(index, count)| format!("{{pool: p{index}, guaranteed: {count}}}"))
+            .collect();
+        let teams = format!(
+            "teams: [{{name: t, quota: {{gpus: [{}]}}}}]\nworkloads:",
+            quotas.join(", ")
+        );
+        let text = cluster.text(false).replace("overcommit: true, ", "");
+        let text = text.replace("workloads:", &teams);
+        // A pool of which nobody was promised anything has room for all: that it has less is another finding.
+        let left = most.iter().zip(&promised);
+        let left = left.map(|(most, promised)| match promised {
+            0 => 1000,
+            promised => most - promised,
+        });
+        let mut ways = BTreeSet::from([left.collect::<Vec<u32>>()]);
+        for service in &cluster.services {
+            let places = cluster.places(service);
+            for _ in 0..service.gpus * service.replicas * u32::from(!places.is_empty()) {
+                let taken = ways.iter().flat_map(|left| {
+                    let some = places.iter().filter(|index| left[**index] > 0);
+                    some.map(|index| {
+                        let mut left = left.clone();
+                        left[*index] -= 1;
+                        left
+                    })
+                });
+                ways = taken.collect();
+            }
+        }
+        let is_said = said(&text, "GPUC2132") > 0;
+        prop_assert_eq!(is_said, ways.is_empty(), "{}", text);
+        let cell = if is_said { &taken } else { &kept };
+        cell.set(cell.get() + 1);
+        Ok(())
+    });
+    assert!(taken.get() > 20 && kept.get() > 20, "{taken:?} {kept:?}");
+}
+
 /// Pods with a GPU each that start together, and the pool that they name.
 type Set = (u32, Option<usize>);
 

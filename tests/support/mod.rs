@@ -49,6 +49,11 @@ impl Outcome {
         }
         let cluster = self.compilations[0].cluster.as_ref().unwrap();
         gpuc::manifests::check(cluster, &manifests, &self.sources, &mut report);
+        gpuc::diag::apply(
+            report.diagnostics_mut(),
+            &[],
+            &gpuc::diag::Levels::default(),
+        );
         self.findings.append(report.diagnostics_mut());
         manifests
     }

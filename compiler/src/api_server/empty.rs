@@ -34,6 +34,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     let of_custom = fields(name).iter().filter(|it| it.limits.is_filled);
     for field in own.chain(of_custom.map(|it| it.name)) {
         let is_empty = get(here.node, field).is_some_and(|value| match read(value) {
+            Read::Mapping => here.is_whole && value.entries().is_empty(),
             Read::List => value.items().is_empty(),
             Read::Text(text) => text.is_empty(),
             _ => false,

@@ -269,7 +269,9 @@ const UPDATES: &[&str] = &["RollingUpdate", "OnDelete"];
 ///
 /// Sources: kubeflow/training-operator `pkg/apis/kubeflow.org/v1/common_types.go`, `CleanPodPolicy`, `RestartPolicy`
 /// and the words of `managedBy` (from memory);
-/// kubeflow/trainer@658725bd `manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml`, the rule of `managedBy`.
+/// kubeflow/trainer@658725bd `manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml`, the rule of `managedBy`;
+/// kubeflow/trainer@09d1f30a `pkg/webhooks/trainjob_webhook.go`, `ValidateCreate`, which refuses runtimes of kinds that
+/// it does not register, and `pkg/runtime/core/registry.go` for these (from memory).
 const OF_OPERATORS: &[(&str, &str, &[&str])] = &[
     (
         "kubeflow.org/v1/PyTorchJob.spec.pytorchReplicaSpecs",
@@ -288,6 +290,16 @@ const OF_OPERATORS: &[(&str, &str, &[&str])] = &[
             "kubeflow.org/training-operator",
             "kueue.x-k8s.io/multikueue",
         ],
+    ),
+    (
+        "trainer.kubeflow.org/v1alpha1/TrainJob.spec.runtimeRef",
+        "apiGroup",
+        &["trainer.kubeflow.org"],
+    ),
+    (
+        "trainer.kubeflow.org/v1alpha1/TrainJob.spec.runtimeRef",
+        "kind",
+        &["ClusterTrainingRuntime", "TrainingRuntime"],
     ),
     (
         "trainer.kubeflow.org/v1alpha1/TrainJob.spec",

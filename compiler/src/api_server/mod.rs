@@ -10,6 +10,7 @@ mod counts;
 mod data;
 mod empty;
 mod enums;
+mod expressions;
 mod hosts;
 mod jobs;
 mod kernel;
@@ -30,6 +31,7 @@ mod scheduling;
 mod security;
 pub mod services;
 mod sets;
+mod sizes;
 mod sources;
 mod storage;
 mod strategies;
@@ -60,6 +62,8 @@ pub struct Refused {
     /// The project whose definition of a custom resource does not know a field or a word, and its version: another
     /// version may.
     pub unknown_to: Option<&'static str>,
+    /// The project whose definition says the rule that refuses it, and its version: another version may not.
+    pub rule_of: Option<&'static str>,
 }
 
 /// How much of an object is there.
@@ -109,6 +113,7 @@ impl<'n> Here<'_, 'n> {
             help: help.into(),
             meant: None,
             unknown_to: None,
+            rule_of: None,
         });
     }
 
@@ -139,6 +144,15 @@ impl<'n> Here<'_, 'n> {
 /// Whether an object is one of Kubernetes' own, or a custom resource, that are known here whole.
 pub fn knows(api_version: &str, kind: &str) -> bool {
     types::of_object(api_version, kind).is_some()
+}
+
+/// Of a kind of custom resource whose definition does not serve an API version: the project and its version, and the
+/// API versions that it serves, the newest last.
+pub fn instead(api_version: &str, kind: &str) -> Option<(&'static str, Vec<&'static str>)> {
+    let (group, _) = api_version.split_once('/')?;
+    let versions = types::versions(group, kind);
+    let project = types::defined_by(versions.first()?)?;
+    (!versions.contains(&api_version)).then_some((project, versions))
 }
 
 /// What the API server refuses of an object, in the order of the text.

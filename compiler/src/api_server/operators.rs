@@ -33,6 +33,7 @@ pub(super) fn look(api_version: &str, kind: &str, root: &Node, extent: Extent) -
                 help: format!("write {}", diag::words::all(PARTS, "or")),
                 meant: diag::words::nearest(&entry.key, PARTS.iter().copied()).map(str::to_owned),
                 unknown_to: None,
+                rule_of: None,
             });
         }
         if entry.key == "Master" && whole(&entry.value, "replicas").is_some_and(|it| it != 1) {
@@ -44,6 +45,7 @@ pub(super) fn look(api_version: &str, kind: &str, root: &Node, extent: Extent) -
                 help: "write `1`, and the others as `Worker`".to_owned(),
                 meant: None,
                 unknown_to: None,
+                rule_of: None,
             });
         }
         if extent == Extent::Whole {
@@ -76,6 +78,7 @@ fn container(part: &Node, path: &[Step]) -> Option<Refused> {
         ),
         meant: is_one.then(|| CONTAINER.to_owned()),
         unknown_to: None,
+        rule_of: None,
     })
 }
 

@@ -61,5 +61,6 @@ fn lost(container: &Node, port: &str, path: Vec<Step>) -> Option<Refused> {
         },
         meant: near.map(str::to_owned),
         unknown_to: None,
+        rule_of: None,
     })
 }

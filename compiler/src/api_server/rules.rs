@@ -1,9 +1,9 @@
 //! Everything that is asked of an object on the way.
 
 use super::{
-    Here, amounts, containers, counts, data, empty, enums, hosts, jobs, kernel, limits, names,
-    network, pods, priority, references, rights, scaling, scheduling, services, sets, sources,
-    storage, strategies, volumes,
+    Here, amounts, containers, counts, data, empty, enums, expressions, hosts, jobs, kernel,
+    limits, names, network, pods, priority, references, rights, scaling, scheduling, services,
+    sets, sizes, sources, storage, strategies, volumes,
 };
 
 /// Asks all rules.
@@ -32,4 +32,7 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     data::look(here);
     priority::look(here);
     sets::look(here);
+    sizes::look(here);
+    // What is refused as it is gives rules nothing to look at.
+    expressions::look(here);
 }

@@ -125,6 +125,9 @@ mod quota_pools_alike;
 mod rdma_unavailable;
 mod region_unknown;
 mod replicas_out_of_range;
+mod reservation_overfilled;
+mod reservation_shared;
+mod reserved;
 mod reserved_surge;
 pub(crate) mod rolling;
 mod runtime_image_missing;
@@ -293,6 +296,8 @@ pub static RULES: &[&Rule] = &[
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
     &disk_size_impossible::RULE,
+    &reservation_overfilled::RULE,
+    &reservation_shared::RULE,
     &storage_bucket_unavailable::RULE,
     &storage_bucket_name::RULE,
     &promise_taken::RULE,

@@ -65,6 +65,16 @@ impl Base {
                 "note: HEAD does not contain {name}, so what is only there is told as if it were taken back\n\
                  help: compare with where they part: `--base {name}...HEAD`"
             )),
+            Self::Revision(name, revision) if !revision.is_called(name) => {
+                let (outer, folder) = revision.outer()?;
+                let outer = gpuc::shell::quote(&outer.display().to_string());
+                let meant = gpuc::shell::quote(&format!("{name}:{folder}"));
+                Some(format!(
+                    "note: {folder} is a submodule, and {name} names a commit of its own repository here\n\
+                     help: compare with what the outer repository had of it: \
+                     `--base \"$(git -C {outer} rev-parse {meant})\"`"
+                ))
+            }
             _ => None,
         }
     }
@@ -72,9 +82,7 @@ impl Base {
     /// What messages call it.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Revision(name, revision) if revision.short().starts_with(name.as_str()) => {
-                name.clone()
-            }
+            Self::Revision(name, revision) if revision.is_called(name) => name.clone(),
             Self::Revision(name, revision) => format!("{name} ({})", revision.short()),
             Self::Folder(folder) => folder.display().to_string(),
         }
@@ -256,6 +264,7 @@ impl Base {
                 new.push(file);
             }
         }
+        self.refuse_submodules(&new)?;
         let renamed = self.former(run, &new)?;
         for (_, old) in &renamed {
             if !there.contains(old) {
@@ -320,6 +329,28 @@ impl Base {
             same,
             renamed,
         })
+    }
+
+    /// Refuses files of submodules, of which a revision of the repository around them has no more than a commit: they
+    /// would be told as new.
+    fn refuse_submodules(&self, new: &[String]) -> Result<()> {
+        let Self::Revision(_, revision) = self else {
+            return Ok(());
+        };
+        for file in new {
+            if let Some((folder, commit)) = revision.submodule(Path::new(file))? {
+                let folder = revision.named(Path::new(&folder));
+                let folder = gpuc::shell::quote(&inputs::shown(&folder)?);
+                return Err(Usage(format!(
+                    "{file} is in a submodule, and {} has of that only which commit it was at\n\
+                     help: compare with that commit: `gpuc diff {folder} --base {commit}`; name what is in no submodule \
+                     in a run of its own",
+                    self.name()
+                ))
+                .into());
+            }
+        }
+        Ok(())
     }
 
     /// New files, and what each was called there: by git's account of renames, or because a file that is no longer here

@@ -1,10 +1,11 @@
 //! Files as they are in a revision, read by the `git` that is there: it knows every repository, its worktrees, partial
 //! clones and filters.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use anyhow::{Context, Result, anyhow, bail};
 use gpuc::load::{ReadError, World};
@@ -22,6 +23,8 @@ pub(super) struct Revision {
     /// The commit.
     commit: String,
     batch: Mutex<Batch>,
+    /// Files that were read by themselves: inputs and locks, which are asked for more than once.
+    known: Mutex<BTreeMap<String, Option<Vec<u8>>>>,
 }
 
 /// A `git cat-file --batch` that waits for names.
@@ -51,12 +54,18 @@ impl Revision {
             root,
             commit,
             batch,
+            known: Mutex::default(),
         })
     }
 
     /// The commit, as short as people write it.
     pub(super) fn short(&self) -> &str {
         self.commit.get(..10).unwrap_or(&self.commit)
+    }
+
+    /// Whether a name is the commit's own, or begins it.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        name.len() >= 4 && self.commit.starts_with(name)
     }
 
     /// The commands that check it out beside the working tree, the path of a folder there, and those that clean up.
@@ -78,6 +87,38 @@ impl Revision {
         // Only `no` is no: in a shallow clone git may not know.
         let answer = git(&self.root, &arguments).ok();
         answer.and_then(|output| output.status.code()) != Some(1)
+    }
+
+    /// The submodule that a path is in, and the commit that this revision has of it.
+    pub(super) fn submodule(&self, path: &Path) -> Result<Option<(String, String)>> {
+        let inside = self.inside(path)?;
+        let folders = Path::new(&inside).ancestors().skip(1);
+        let mut own = folders.filter(|it| !it.as_os_str().is_empty());
+        let Some(folder) = own.find(|it| self.root.join(it).join(".git").exists()) else {
+            return Ok(None);
+        };
+        let folder = shown(folder)?;
+        // `160000 commit <id>`, a tab and the path: <https://git-scm.com/docs/git-ls-tree#_output_format>, from memory.
+        let tree = ask(&self.root, &["ls-tree", &self.commit, "--", &folder])?.unwrap_or_default();
+        let commit = tree.strip_prefix("160000 commit ");
+        let commit = commit.and_then(|rest| rest.split_whitespace().next());
+        Ok(commit.map(|commit| (folder, commit.get(..10).unwrap_or(commit).to_owned())))
+    }
+
+    /// The repository that this one is a submodule of, and the path there, where the process is outside of this one: a
+    /// revision may be meant to be one of that.
+    pub(super) fn outer(&self) -> Option<(PathBuf, String)> {
+        let here = without_links(&std::env::current_dir().ok()?);
+        if here.starts_with(&self.root) {
+            return None;
+        }
+        let of = ask(
+            &self.root,
+            &["rev-parse", "--show-superproject-working-tree"],
+        );
+        let of = without_links(Path::new(&of.ok()??));
+        let below = shown(self.root.strip_prefix(&of).ok()?).ok()?;
+        Some((of, below))
     }
 
     /// Whether a path is one of the repository's working tree, whether there is such a file or not.
@@ -176,6 +217,7 @@ impl Revision {
             root: self.root.clone(),
             commit: commit.to_owned(),
             batch: Mutex::new(Batch::start(&self.root)?),
+            known: Mutex::default(),
         })
     }
 
@@ -199,8 +241,18 @@ impl Revision {
     /// A file by a path as this process would name it; `None` where the revision has none.
     pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         let inside = self.inside(path)?;
-        let mut answers = self.read_inside(&[inside])?;
-        Ok(answers.pop().flatten())
+        if let Some(known) = self.known()?.get(&inside) {
+            return Ok(known.clone());
+        }
+        let mut answers = self.read_inside(std::slice::from_ref(&inside))?;
+        let answer = answers.pop().flatten();
+        self.known()?.insert(inside, answer.clone());
+        Ok(answer)
+    }
+
+    fn known(&self) -> Result<MutexGuard<'_, BTreeMap<String, Option<Vec<u8>>>>> {
+        let known = self.known.lock();
+        known.map_err(|_| anyhow!("reading from git was cut short"))
     }
 
     /// Files by their paths below a folder, which this process names, each as [`read`](Self::read) has it.

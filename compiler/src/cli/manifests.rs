@@ -175,13 +175,13 @@ fn find(args: &CheckArgs) -> Result<Vec<Found>> {
     for path in &args.manifests {
         if path.as_os_str() == DASH {
             let bytes = read_stdin()?;
-            named(add(STDIN.to_owned(), &bytes, None), &mut found)?;
+            named(add(STDIN.to_owned(), &bytes, None), true, &mut found)?;
             continue;
         }
         let metadata = fs::metadata(path);
         let metadata = metadata.with_context(|| format!("cannot read {}", path.display()))?;
         if !metadata.is_dir() {
-            named(read(path)?, &mut found)?;
+            named(read(path)?, !metadata.is_file(), &mut found)?;
             continue;
         }
         let (mut paths, mut made) = (Vec::new(), Vec::new());
@@ -208,15 +208,19 @@ fn find(args: &CheckArgs) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// Adds a file that the command line names: one that is no text, or has nothing in it, is a mistake.
-fn named(file: Result<Found, String>, found: &mut Vec<Found>) -> Result<()> {
+/// Adds what the command line names. No text is a mistake; so is a pipe with nothing in it, because what was to fill it
+/// failed. An empty file is one that somebody left.
+fn named(file: Result<Found, String>, is_pipe: bool, found: &mut Vec<Found>) -> Result<()> {
     let file = file.map_err(Usage)?;
     let is_nothing = |line: &str| {
         let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         line.is_empty() || line == "---" || line.starts_with('#')
     };
-    if file.text.lines().all(is_nothing) {
-        let text = format!("`{}` has no manifest in it", file.path);
+    if is_pipe && file.text.lines().all(is_nothing) {
+        let text = format!(
+            "`{}` has no manifest in it\nhelp: see whether what writes into it works",
+            file.path
+        );
         return Err(Usage(text).into());
     }
     found.push(file);

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -38,6 +39,7 @@ pub(crate) fn say(text: &str) {
 pub(crate) struct Waiting {
     what: &'static str,
     count: AtomicUsize,
+    begin: Instant,
     is_seen: bool,
 }
 
@@ -47,15 +49,16 @@ impl Waiting {
         Self {
             what,
             count: AtomicUsize::new(0),
+            begin: Instant::now(),
             is_seen: std::io::stderr().is_terminal(),
         }
     }
 
     /// Says that one more is done. What is over before anybody wonders is not told.
     pub(crate) fn tick(&self) {
-        const SOON: usize = 16;
+        const SOON: Duration = Duration::from_millis(800);
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.is_seen && count >= SOON {
+        if self.is_seen && self.begin.elapsed() >= SOON {
             let mut stderr = anstream::stderr().lock();
             let _ = write!(stderr, "\r{}: {count}", self.what);
             let _ = stderr.flush();

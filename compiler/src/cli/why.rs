@@ -18,7 +18,8 @@ use super::{Exit, inputs, orphans, output, write};
 
 /// Answers one question.
 pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
-    let question = match Question::read(&args.what) {
+    let is_file = |name: &str| Path::new(name).is_file();
+    let question = match Question::read(&args.what, &is_file) {
         Ok(question) => question,
         Err(unknown) => return Ok(refuse(&unknown)),
     };
@@ -45,6 +46,14 @@ pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
     let out = inputs::shown(&args.out)?;
     let asked = match why::find(&question, &indexes, &out) {
         Ok(asked) => asked,
+        Err(_)
+            if !why::is_built(&question, &indexes, &out) && is_below(&question.what, &args.out) =>
+        {
+            return Ok(refuse(&Unknown {
+                message: format!("`{}` would not be built now", question.what),
+                help: Some("`gpuc build` brings the tree up to date".to_owned()),
+            }));
+        }
         Err(unknown) => return Ok(refuse(&unknown)),
     };
     note_if_stale(&question, &asked);
@@ -89,12 +98,19 @@ fn lock(args: &WhyArgs, run: &Run, compilation: &Compilation) -> Option<String> 
     Some(lock.to_json())
 }
 
+/// Whether a file lies in the folder of the trees.
+fn is_below(file: &str, out: &Path) -> bool {
+    let [file, out] = [Path::new(file), out].map(fs::canonicalize);
+    file.is_ok_and(|file| file.is_file() && out.is_ok_and(|out| file.starts_with(out)))
+}
+
 fn refuse(unknown: &Unknown) -> Exit {
     let help = unknown.help.as_ref();
     let help = help
-        .map(|help| format!("\nhelp: {help}"))
+        .map(|help| format!("\nhelp: {}", render::visible(help)))
         .unwrap_or_default();
-    output::say(&format!("error: {}{help}", unknown.message));
+    let message = render::visible(&unknown.message);
+    output::say(&format!("error: {message}{help}"));
     Exit::Invalid
 }
 
@@ -122,7 +138,7 @@ fn answer(
     let all = leaves.all.len();
     let waiting = output::Waiting::new("trying values of the input");
     let tick = || waiting.tick();
-    let (leaves, untried) = why::suspects(compilation, leaves, (index, asked), options, &tick);
+    let (leaves, untried) = why::suspects(compilation, leaves, asked, options, &tick);
     let trials: Vec<Trial> = leaves
         .par_iter()
         .flat_map_iter(|leaf| {

@@ -29,7 +29,7 @@ use crate::check::{Checked, Rule};
 use crate::model::operator::DRIVER_DIR;
 use crate::model::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
 use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
-pub use answers::{DiskRange, NoRdma};
+pub use answers::{DiskRange, NoRdma, NodeDisk};
 pub use labels::OwnLabel;
 use labels::{labels_of_others, labels_of_place};
 use machine::Machine;
@@ -206,6 +206,13 @@ pub trait Cloud: Sync {
     fn boot_disk(&self, cluster: &Cluster, pool: &Pool) -> Option<DiskRange> {
         let _ = (cluster, pool);
         None
+    }
+
+    /// The disk of a pool's nodes that holds what containers write, where it is known: the boot disk, as far as the
+    /// cloud makes them.
+    fn node_disk(&self, cluster: &Cluster, pool: &Pool) -> Option<NodeDisk> {
+        let is_ours = !pool.is_existing() && self.boot_disk(cluster, pool).is_some();
+        is_ours.then(|| NodeDisk::boot(pool))
     }
 
     /// What may become of the local disks of a pool's machines; the first is what does when nobody says. Nothing where

@@ -77,7 +77,8 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
     }
     let choices = (options.choices)(&config.metadata.name);
     let decoded = report.diagnostics().len();
-    let is_made_up = report.has_errors() && !report.poisoned().is_empty();
+    // An unknown key is an error, and what it was to do may be what others miss.
+    let is_made_up = report.has_errors();
     let cluster = resolve(Arc::clone(&config), &choices, &mut report);
     let checked = check::check(&cluster, &mut report);
     if is_made_up {

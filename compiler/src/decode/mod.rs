@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 use crate::diag::Report;
 use crate::node::Node;
 use cursor::Cursor;
+pub use elsewhere::put_right;
 use learned::Learned;
 pub use made_up::Guess;
 use made_up::MadeUp;

@@ -18,7 +18,8 @@ impl Levels {
     }
 }
 
-/// Drops warnings that are allowed and makes errors of those that are denied. `--deny` wins over `allow:`.
+/// Drops warnings that are allowed, by these words or by the object that they are about, and
+/// makes errors of those that are denied. `--deny` wins over `allow:`.
 ///
 /// Answers, for each allowed word, whether it was of use.
 pub fn apply(diagnostics: &mut Vec<Diagnostic>, allow: &[String], levels: &Levels) -> Vec<bool> {
@@ -33,7 +34,8 @@ pub fn apply(diagnostics: &mut Vec<Diagnostic>, allow: &[String], levels: &Level
         if found.severity == Severity::Warning && levels.denies(found.code) {
             found.severity = Severity::Error;
         }
-        allowed.is_none() || found.severity == Severity::Error
+        let is_allowed = allowed.is_some() || found.allowed;
+        !is_allowed || found.severity == Severity::Error
     });
     used
 }

@@ -29,6 +29,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The help as an edit, when there is exactly one right one.
     pub fix: Option<Fix>,
+    /// Whether the object that it is about allows it: an annotation of a manifest.
+    pub allowed: bool,
 }
 
 impl Diagnostic {

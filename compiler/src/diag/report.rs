@@ -35,6 +35,7 @@ impl Report {
             labels: Vec::new(),
             help: None,
             fix: None,
+            allowed: false,
         };
         Draft {
             report: self,

@@ -7,6 +7,7 @@
 //! An error is what the API server refuses, what no node can run, or what is accepted and does nothing; a warning is
 //! what works for somebody.
 
+mod allowed;
 mod claims;
 mod edit;
 mod find;
@@ -14,6 +15,7 @@ mod gangs;
 mod inside;
 mod jobs;
 mod layers;
+mod limits;
 mod mend;
 mod place;
 mod pod;
@@ -34,7 +36,7 @@ mod wrap;
 
 use std::collections::BTreeSet;
 
-use crate::diag::{Code, Report};
+use crate::diag::{Code, Report, Severity};
 use crate::model::{Cluster, Pool};
 use crate::node::{Entry, Node};
 use crate::source::{Sources, Span};
@@ -42,7 +44,7 @@ use crate::source::{Sources, Span};
 pub use mend::{Mended, mend};
 pub use pod::{Container, Pod};
 pub use read::{Manifests, Object, PassedOver, Why};
-pub use rules::RULES;
+pub use rules::{CODES, RULES};
 
 /// A rule: its page, and the function that looks.
 #[derive(Debug)]
@@ -58,6 +60,10 @@ pub(crate) struct Scene<'s> {
     pub(crate) cluster: &'s Cluster,
     /// Every object.
     pub(crate) objects: &'s [Object],
+    /// Those that kustomizations change, by their place.
+    pub(crate) changed: BTreeSet<usize>,
+    /// What they allow of themselves.
+    pub(crate) allowed: Vec<allowed::Allowed<'s>>,
     /// The claims among them.
     pub(crate) claims: claims::Given<'s>,
     /// Every pod that objects make.
@@ -83,10 +89,14 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     let whole = whole.filter(|(index, _)| !layered.contains(index));
     let pods: Vec<_> = whole.flat_map(|(_, it)| find::pods(it)).collect();
     let claims = claims::Given::of(objects);
+    let certain = objects.iter().enumerate();
+    let certain = certain.filter(|(index, _)| !layered.contains(index));
     let scene = Scene {
         cluster,
         objects,
         unplaced: place::unplaced(cluster, &claims, &pods),
+        changed: layered.clone(),
+        allowed: allowed::all(certain.map(|(_, it)| it)),
         claims,
         pods,
         nearly: &manifests.nearly,
@@ -106,7 +116,17 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     for finding in &mut found {
         shared::keep(finding, &manifests.shared);
     }
+    let unused = allowed::mark(&scene.allowed, &mut found);
     report.diagnostics_mut().append(&mut found);
+    let is_warning = |word: &str| {
+        let mut warnings = rules::codes().filter(|it| it.severity == Severity::Warning);
+        warnings.any(|it| it.name == word || it.id == word)
+    };
+    for (span, word) in unused.into_iter().filter(|(_, word)| is_warning(word)) {
+        let message = format!("`{word}` is allowed here and not found");
+        let draft = report.draft(rules::UNUSED, span, message);
+        draft.help("remove the word").emit();
+    }
 }
 
 /// Whether a finding is one that the audit of patches looks for by itself: about several objects together, or about

@@ -82,7 +82,7 @@ fn keep_open(cluster: &Cluster, verdicts: &mut Vec<Verdict<'_>>) {
     };
     verdicts.retain(|verdict| !is_barred(verdict));
     let is_small = |verdict: &Verdict<'_>| {
-        let is_size = |why: &Why| matches!(why, Why::Cpu { .. } | Why::Memory { .. });
+        let is_size = |why: &Why| why.is_size();
         against(verdict).any(|reason| is_size(&reason.why))
     };
     if !is_whole || !verdicts.iter().all(is_small) {
@@ -245,12 +245,7 @@ fn cause(verdicts: &[Verdict<'_>]) -> Cause {
     let only_taints = verdicts.iter().enumerate();
     let only_taints = only_taints.filter(|(_, verdict)| all(verdict, taints));
     let only_taints: Vec<_> = only_taints.map(|(index, _)| index).collect();
-    let too_many = |why: &Why| {
-        matches!(
-            why,
-            Why::TooMany { .. } | Why::Cpu { .. } | Why::Memory { .. }
-        )
-    };
+    let too_many = |why: &Why| matches!(why, Why::TooMany { .. }) || why.is_size();
     let shares = |why: &Why| matches!(why, Why::Shares { .. } | Why::Slices { .. });
     let cuda = |why: &Why| matches!(why, Why::Driver { .. } | Why::Card { .. });
     if verdicts.iter().all(|verdict| any(verdict, is_of_labels)) {

@@ -113,6 +113,7 @@ fn name(scene: &Scene<'_>, object: &Object) -> Option<Refused> {
         help: help.to_owned(),
         meant: None,
         unknown_to: None,
+        rule_of: None,
     })
 }
 

@@ -23,6 +23,8 @@ pub struct Demand {
     pub cpu: Option<Amount>,
     /// Main memory in bytes.
     pub memory: Option<Amount>,
+    /// Bytes of the node's disk: `ephemeral-storage`.
+    pub disk: Option<Amount>,
     /// Labels that the node must have, all of them: `nodeSelector`.
     pub selector: Vec<Requirement>,
     /// Required node affinity: the node must match one of these. `None` where the pod has none.

@@ -38,7 +38,9 @@ pub use pod::thousandths_of;
 pub(crate) use quantity::thousandths;
 pub use reason::{Reason, Why, gib};
 pub use sets::{Stuck, find_places, sets, stuck};
+
 pub use spent::{Limit, Spent, limits, spent};
+pub use sums::{Excess, excesses};
 pub use taints::tolerates;
 pub use verdict::{Answer, Verdict, places, verdict};
 pub use workloads::{holding, why_not};

@@ -10,6 +10,7 @@ use crate::model::{Cluster, MachineType, Pool, PoolTaint, Room, SetBy};
 
 pub(super) fn look(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
     size(demand, cluster, pool, reasons);
+    disk(demand, cluster, pool, reasons);
     architecture(demand, pool, reasons);
     taints(demand, cluster, pool, reasons);
     nodes(demand, cluster, pool, reasons);
@@ -40,6 +41,25 @@ fn size(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reaso
         asked,
         has,
     });
+}
+
+/// The node's disk is for all of its pods, and some of it for the node itself.
+fn disk(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    let disk = cluster.cloud.node_disk(cluster, pool);
+    let Some((asked, has)) = demand.disk.zip(disk) else {
+        return;
+    };
+    if asked.value > has.bytes {
+        reasons.push(Reason {
+            why: Why::Disk {
+                asked: asked.value,
+                has: has.bytes,
+            },
+            answer: Answer::No,
+            asked: asked.span,
+            place: has.said.unwrap_or_else(|| machine_span(pool)),
+        });
+    }
 }
 
 /// What the machine's CPUs run, where that is certain.

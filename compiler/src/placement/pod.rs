@@ -75,6 +75,7 @@ impl Demand {
             unread_claims: claims(spec),
             cpu: of("cpu").map(|asked| asked.amount(1)),
             memory: of("memory").map(|asked| asked.amount(1000)),
+            disk: of("ephemeral-storage").map(|asked| asked.amount(1000)),
             selector: selector(spec),
             affinity: affinity(spec),
             tolerations: list(spec, "tolerations").iter().map(tolerated).collect(),

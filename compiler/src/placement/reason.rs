@@ -80,6 +80,13 @@ pub enum Why {
         /// What the machine has.
         has: Room,
     },
+    /// More of the node's disk than there is, in bytes.
+    Disk {
+        /// What was asked for.
+        asked: u64,
+        /// What the disk has.
+        has: u64,
+    },
     /// Images for another CPU.
     Architecture {
         /// What was asked for.
@@ -182,6 +189,16 @@ impl Why {
     }
 }
 
+impl Why {
+    /// Whether the machine is too small: its CPUs, its memory or its disk.
+    pub fn is_size(&self) -> bool {
+        matches!(
+            self,
+            Self::Cpu { .. } | Self::Memory { .. } | Self::Disk { .. }
+        )
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.why.fmt(f)
@@ -224,6 +241,12 @@ impl fmt::Display for Why {
                 let unit = |amount| format!("{} of memory", gib(amount));
                 larger(f, (*asked, gib(*asked)), *has, unit)
             }
+            Self::Disk { asked, has } => write!(
+                f,
+                "has nodes with a disk of {}, not {}",
+                gib(*has),
+                gib(*asked)
+            ),
             Self::Architecture { asked, has } => match has {
                 Some(has) => write!(f, "runs {}, not {}", has.label(), asked.label()),
                 None => write!(f, "does not say that its hosts run {}", asked.label()),

@@ -11,7 +11,7 @@ const MANY: usize = 256;
 
 /// Things that do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Excess {
+pub struct Excess {
     /// The places.
     pub places: BTreeSet<usize>,
     /// The things that fit nowhere else, by their index.
@@ -24,7 +24,7 @@ pub(super) struct Excess {
 
 /// The smallest sets of places that are asked for more than they have. `things` are the places of each and how much it
 /// takes, `has` is how much of a place there is, where that is known. What has no place takes nothing.
-pub(super) fn excesses(
+pub fn excesses(
     things: &[(BTreeSet<usize>, u64)],
     has: impl Fn(usize) -> Option<u64>,
 ) -> Vec<Excess> {

@@ -2,8 +2,8 @@
 
 use crate::source::Span;
 
-use super::trial::{Cause, Trial, causes, short, shown, touches};
-use super::{Asked, At, Index, Kind, Reason};
+use super::trial::{Cause, Trial, causes, named, short, shown, touches};
+use super::{Asked, At, Index, Kind, Path, Reason};
 
 /// Why something is there.
 #[derive(Clone, Debug)]
@@ -69,15 +69,19 @@ pub fn answer(index: &Index<'_>, asked: &Asked, trials: &[Trial]) -> Answer {
         }
         At::Field(path) => {
             answer.lines = page.lines_of(path).unwrap_or(answer.lines);
-            let node = page.root().and_then(|root| path.find(root));
-            answer.value = node.map(shown);
-            let parts: Vec<_> = (index.parts(file, page).into_iter())
-                .filter(|(at, _)| matches!(at, At::Field(leaf) if leaf.is_below(path)))
-                .collect();
-            let reasons = parts.iter().flat_map(|(_, reasons)| reasons.clone());
+            answer.value = page.find(path).map(shown);
+            let parts: Vec<_> = page.leaves(path).into_iter().map(At::Field).collect();
+            let reasons = parts.iter().flat_map(|at| index.reasons(file, page, at));
             answer.reasons = distinct(reasons);
-            let parts: Vec<_> = parts.into_iter().map(|(at, _)| at).collect();
-            let found = causes(trials, file, page, &parts).into_iter().flatten();
+            // Of several parts it is said which one moved.
+            let name = |at: &At| match at {
+                At::Field(leaf) if leaf != path => {
+                    format!("`{}`", Path(leaf.0[path.0.len()..].to_vec()))
+                }
+                _ => "it".to_owned(),
+            };
+            let found = named(trials, file, page, &parts, &name);
+            let found = found.into_iter().flatten();
             for cause in found {
                 if answer.causes.iter().all(|known| known.leaf != cause.leaf) {
                     answer.causes.push(cause);
@@ -149,7 +153,7 @@ fn rows(index: &Index<'_>, asked: &Asked, trials: &[Trial]) -> Vec<Row> {
         let (lines, value) = match &at {
             At::Line(line) => ((*line, *line), short(page.line(*line))),
             At::Field(path) => {
-                let node = page.root().and_then(|root| path.find(root));
+                let node = page.find(path);
                 (
                     page.lines_of(path).unwrap_or((1, 1)),
                     node.map(shown).unwrap_or_default(),

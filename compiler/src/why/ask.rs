@@ -1,6 +1,7 @@
 //! What somebody asked about: a file and a place in it, or an object.
 
 use crate::diag::words;
+use crate::lock::LOCK_FILE;
 
 use super::path::{Path, Step, is_leaf, walk};
 use super::{At, Index, Page};
@@ -36,9 +37,14 @@ pub struct Unknown {
 }
 
 impl Question {
-    /// Reads `FILE`, `FILE#PATH`, `FILE:LINE`, `KIND/NAME` or `KIND/NAMESPACE/NAME#PATH`.
-    pub fn read(text: &str) -> Result<Self, Unknown> {
-        if let Some((what, path)) = text.split_once('#') {
+    /// Reads `FILE`, `FILE#PATH`, `FILE:LINE`, `FILE:LINE:COLUMN`, `KIND/NAME` or `KIND/NAMESPACE/NAME#PATH`. `is_file`
+    /// tells whether there is a file of that name, which may have a `#` in it.
+    pub fn read(text: &str, is_file: &dyn Fn(&str) -> bool) -> Result<Self, Unknown> {
+        let places = text.match_indices('#').map(|(at, _)| at);
+        let named = places.clone().find(|at| is_file(&text[..*at]));
+        let is_named = is_file(text) || lined(text).is_some_and(|(what, _)| is_file(what));
+        let place = named.or_else(|| places.clone().next().filter(|_| !is_named));
+        if let Some((what, path)) = place.map(|at| (&text[..at], &text[at + 1..])) {
             let path = Path::read(path).map_err(|wrong| Unknown {
                 message: format!("`{path}` is no path of a field: {wrong}"),
                 help: Some("write it like `spec.containers[0].name`".to_owned()),
@@ -50,9 +56,17 @@ impl Question {
             };
             return Ok(Self::of(what, at));
         }
-        let line = text.rsplit_once(':');
-        let line = line.and_then(|(what, line)| Some((what, line.parse::<usize>().ok()?)));
-        Ok(match line {
+        if let Some((what, line)) = text.rsplit_once(':')
+            && line
+                .parse::<i128>()
+                .is_ok_and(|line| usize::try_from(line).is_err())
+        {
+            return Err(Unknown {
+                message: format!("`{line}` is no line: lines count from 1"),
+                help: Some(format!("write it like `{what}:1`")),
+            });
+        }
+        Ok(match lined(text) {
             Some((what, line)) => Self::of(what, At::Line(line)),
             None => Self::of(text, At::Whole),
         })
@@ -66,6 +80,23 @@ impl Question {
     }
 }
 
+/// A file and a line in it, as people write them and programs print them, with a column or without.
+fn lined(text: &str) -> Option<(&str, usize)> {
+    let number = |text: &'_ str| -> Option<usize> { text.parse().ok() };
+    let (what, last) = text.rsplit_once(':')?;
+    let last = number(last)?;
+    match what.rsplit_once(':') {
+        Some((what, line)) if number(line).is_some() => Some((what, number(line)?)),
+        _ => Some((what, last)),
+    }
+}
+
+/// Whether a file of that name is built. `out` is the folder of the trees, as the user names it.
+pub fn is_built(question: &Question, indexes: &[Index<'_>], out: &str) -> bool {
+    let what = question.what.trim_start_matches("./");
+    !files(what, indexes, out).is_empty()
+}
+
 /// Looks for what was asked about. `out` is the folder of the trees, as the user names it.
 pub fn find(question: &Question, indexes: &[Index<'_>], out: &str) -> Result<Asked, Unknown> {
     let what = question.what.trim_start_matches("./");
@@ -74,7 +105,12 @@ pub fn find(question: &Question, indexes: &[Index<'_>], out: &str) -> Result<Ask
         found => found,
     };
     let (index, file) = match found.as_slice() {
-        [] => return Err(unknown(what, indexes)),
+        [] => {
+            let input = indexes.iter().find_map(|index| input(what, index));
+            let folder = || folder(what, indexes, out);
+            let unknown = || unknown(what, indexes);
+            return Err(input.or_else(folder).unwrap_or_else(unknown));
+        }
         [(index, file)] => (*index, file.clone()),
         several => {
             let full = several
@@ -148,6 +184,44 @@ fn objects(what: &str, indexes: &[Index<'_>]) -> Vec<(usize, String)> {
     found
 }
 
+/// It is the file that the tree is made of.
+fn input(what: &str, index: &Index<'_>) -> Option<Unknown> {
+    let file = index.compilation.loaded.file.as_deref()?;
+    let is_it = !what.is_empty() && (file == what || what.ends_with(&format!("/{file}")));
+    is_it.then(|| Unknown {
+        message: format!("`{what}` is what gpuc reads, and nothing that it makes"),
+        help: Some(format!(
+            "name a file of the tree that it is built to, such as `{}`; `gpuc diff` says what a change of the input does",
+            full(index, index.files().next().unwrap_or(LOCK_FILE))
+        )),
+    })
+}
+
+/// It is a folder of a tree.
+fn folder(what: &str, indexes: &[Index<'_>], out: &str) -> Option<Unknown> {
+    let out = out.trim_start_matches("./").trim_end_matches('/');
+    let what = what.trim_end_matches('/');
+    let below = what.strip_prefix(out).filter(|_| !out.is_empty());
+    let below = below.map(|rest| rest.trim_start_matches('/'));
+    let mut inside = Vec::new();
+    for index in indexes {
+        for file in index.files() {
+            let full = full(index, file);
+            let holds = |folder: &str| {
+                let rest = full.strip_prefix(folder);
+                folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
+            };
+            if below.is_some_and(holds) || (!what.is_empty() && holds(what)) {
+                inside.push(full);
+            }
+        }
+    }
+    (!inside.is_empty()).then(|| Unknown {
+        message: format!("`{what}` is a folder"),
+        help: Some(format!("name a file in it: {}", words::some(&inside, 3))),
+    })
+}
+
 /// What was probably meant: the last part of a path is what people mistype.
 fn unknown(what: &str, indexes: &[Index<'_>]) -> Unknown {
     let mut names = Vec::new();
@@ -182,8 +256,13 @@ fn unknown(what: &str, indexes: &[Index<'_>]) -> Unknown {
                  `Deployment/namespace/name`"
             .to_owned(),
     };
+    let message = if what.is_empty() {
+        "no file and no object is named".to_owned()
+    } else {
+        format!("no file and no object that is built is called `{what}`")
+    };
     Unknown {
-        message: format!("no file and no object that is built is called `{what}`"),
+        message,
         help: Some(help),
     }
 }
@@ -202,8 +281,8 @@ fn checked(file: &str, page: &Page, at: &At) -> Result<At, Unknown> {
                 help: Some(format!("it has the lines 1 to {count}")),
             })
         }
-        At::Field(path) => match page.root() {
-            Some(root) if path.find(root).is_some() => Ok(at.clone()),
+        At::Field(path) => match page.deep() {
+            Some(_) if page.find(path).is_some() => Ok(at.clone()),
             Some(_) => Err(no_field(file, page, path)),
             None => Err(Unknown {
                 message: format!("`{file}` has no fields, only lines"),
@@ -215,7 +294,7 @@ fn checked(file: &str, page: &Page, at: &At) -> Result<At, Unknown> {
 
 fn no_field(file: &str, page: &Page, path: &Path) -> Unknown {
     let mut help = None;
-    if let Some(root) = page.root() {
+    if let Some(root) = page.deep() {
         let (count, reached) = path.reach(root);
         let above = Path(path.0[..count].to_vec());
         let keys: Vec<_> = reached
@@ -280,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_question_is_a_file_with_a_place() {
-        let read = |text| Question::read(text).unwrap();
+        let read = |text| Question::read(text, &|_| false).unwrap();
         let field = |path| At::Field(Path::read(path).unwrap());
         assert_eq!(
             read("a/b.yaml#.spec.a"),
@@ -292,7 +371,22 @@ mod tests {
             read("Role/a/system:x"),
             Question::of("Role/a/system:x", At::Whole)
         );
-        let unknown = Question::read("a#b..c").unwrap_err();
-        assert!(unknown.message.contains("two dots"), "{}", unknown.message);
+        assert_eq!(read("a/b.sh:12:7"), read("a/b.sh:12"));
+        let wrong = |text: &str| Question::read(text, &|_| false).unwrap_err().message;
+        assert!(wrong("a#b..c").contains("two dots"));
+        for line in ["-1", "99999999999999999999999"] {
+            assert!(
+                wrong(&format!("a/b.sh:{line}")).contains("no line"),
+                "{line}"
+            );
+        }
+        // A file may have a `#` in its name.
+        let read = |text| Question::read(text, &|file| file == "a#1/b.yaml").unwrap();
+        assert_eq!(read("a#1/b.yaml#x"), Question::of("a#1/b.yaml", field("x")));
+        assert_eq!(
+            read("a#1/b.yaml:3"),
+            Question::of("a#1/b.yaml", At::Line(3))
+        );
+        assert_eq!(read("a#1/b.yaml"), Question::of("a#1/b.yaml", At::Whole));
     }
 }

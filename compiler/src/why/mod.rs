@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod embedded;
 mod fixed;
 mod page;
 mod path;
@@ -23,7 +24,7 @@ use crate::plan::{Object, Plan};
 use crate::source::Span;
 
 pub use answer::{Answer, Row, answer};
-pub use ask::{Asked, Question, Unknown, find};
+pub use ask::{Asked, Question, Unknown, find, is_built};
 pub use page::Page;
 pub use path::{Path, Step};
 pub use reason::{Kind, Reason};
@@ -114,7 +115,8 @@ impl<'c> Index<'c> {
             return self.of_line(file, page, *line);
         }
         let path = match at {
-            At::Field(path) => path.clone(),
+            // The plan knows a text as a whole.
+            At::Field(path) => page.outer(path),
             _ => Path::default(),
         };
         if file == LOCK_FILE {

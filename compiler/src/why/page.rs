@@ -1,11 +1,14 @@
 //! A generated file, with its fields and the lines that they stand on.
 
+use std::sync::OnceLock;
+
 use crate::diag::Report;
 use crate::node::{Node, Value};
 use crate::source::Sources;
 use crate::yaml;
 
-use super::path::{Path, Step, walk};
+use super::embedded::{Embedded, deep, embedded};
+use super::path::{Path, Step, is_leaf, walk};
 
 /// A generated file as it can be asked about.
 #[derive(Debug)]
@@ -14,6 +17,7 @@ pub struct Page {
     root: Option<Node>,
     /// The line that each field begins on, in order.
     starts: Vec<(usize, Path)>,
+    inner: OnceLock<(Vec<Embedded>, Option<Node>)>,
 }
 
 impl Page {
@@ -26,13 +30,86 @@ impl Page {
             let documents = yaml::documents(&sources, id, &mut Report::default());
             root = documents.into_iter().next().map(|document| document.root);
         }
+        Self::of(sources, root)
+    }
+
+    /// A text inside of a file, where it is one document without mistakes.
+    pub(super) fn inside(text: &str) -> Option<Self> {
+        let mut sources = Sources::default();
+        let id = sources.add("", text);
+        let mut report = Report::default();
+        let mut documents = yaml::documents(&sources, id, &mut report).into_iter();
+        let root = documents.next()?.root;
+        let is_one = documents.next().is_none() && report.diagnostics().is_empty();
+        is_one.then(|| Self::of(sources, Some(root)))
+    }
+
+    fn of(sources: Sources, root: Option<Node>) -> Self {
         let mut page = Self {
             sources,
             root,
             starts: Vec::new(),
+            inner: OnceLock::new(),
         };
         page.starts = page.starts();
         page
+    }
+
+    /// The documents in texts of this one, and the whole with these in place of their texts.
+    fn inner(&self) -> &(Vec<Embedded>, Option<Node>) {
+        self.inner.get_or_init(|| {
+            let Some(root) = self.root() else {
+                return (Vec::new(), None);
+            };
+            let found = embedded(
+                root,
+                |byte| self.line_at(byte),
+                |line| self.line(line).to_owned(),
+            );
+            let whole = deep(root, &found);
+            (found, Some(whole))
+        })
+    }
+
+    /// The document with the documents in its texts in place of these.
+    pub(super) fn deep(&self) -> Option<&Node> {
+        self.inner().1.as_ref()
+    }
+
+    /// A part of the document, or of one in a text of it.
+    pub fn find(&self, path: &Path) -> Option<&Node> {
+        let here = self.root().and_then(|root| path.find(root));
+        here.or_else(|| path.find(self.deep()?))
+    }
+
+    /// The text that holds the part, where the part is one of a document in a text; the part itself otherwise.
+    pub(super) fn outer(&self, path: &Path) -> Path {
+        match self.holder(path) {
+            Some((one, _)) => one.path.clone(),
+            None => path.clone(),
+        }
+    }
+
+    /// The document in a text that a part is of, and the way in it.
+    fn holder(&self, path: &Path) -> Option<(&Embedded, Path)> {
+        let holds = |one: &&Embedded| path.is_below(&one.path) && *path != one.path;
+        let one = self.inner().0.iter().find(holds)?;
+        Some((one, Path(path.0[one.path.0.len()..].to_vec())))
+    }
+
+    /// The fields without any below them that a field holds, those in a text only where the field is in it.
+    pub(super) fn leaves(&self, path: &Path) -> Vec<Path> {
+        let is_here = self.root().is_some_and(|root| path.find(root).is_some());
+        let root = if is_here { self.root() } else { self.deep() };
+        let mut leaves = Vec::new();
+        if let Some(node) = root.and_then(|root| path.find(root)) {
+            walk(node, &mut |below, node| {
+                if is_leaf(node) {
+                    leaves.push(Path([path.0.as_slice(), &below.0].concat()));
+                }
+            });
+        }
+        leaves
     }
 
     fn starts(&self) -> Vec<(usize, Path)> {
@@ -78,6 +155,10 @@ impl Page {
 
     /// The first and the last line of a field, its key included.
     pub fn lines_of(&self, path: &Path) -> Option<(usize, usize)> {
+        if let Some((one, rest)) = self.holder(path) {
+            let (first, last) = one.page.lines_of(&rest)?;
+            return Some((one.outside(first), one.outside(last)));
+        }
         let root = self.root()?;
         let node = path.find(root)?;
         let first = match path.0.split_last() {
@@ -94,9 +175,33 @@ impl Page {
 
     /// The field that stands on a line: the last one that begins there, or else the one that goes on there.
     pub fn field_at(&self, line: usize) -> Option<Path> {
+        self.begun(line).map(|(_, path)| path)
+    }
+
+    /// The fields that begin on a line, each before those in it.
+    pub(super) fn fields_on(&self, line: usize) -> Vec<Path> {
+        for one in &self.inner().0 {
+            if let Some(inside) = one.inside(line) {
+                let rest = one.page.fields_on(inside).into_iter();
+                let whole = rest.map(|rest| Path([one.path.0.as_slice(), &rest.0].concat()));
+                return whole.collect();
+            }
+        }
+        let here = self.starts.iter().filter(|(first, _)| *first == line);
+        here.map(|(_, path)| path.clone()).collect()
+    }
+
+    /// The last field that begins on a line or before it, and the line.
+    fn begun(&self, line: usize) -> Option<(usize, Path)> {
+        for one in &self.inner().0 {
+            let begun = one.inside(line).and_then(|inside| one.page.begun(inside));
+            if let Some((first, rest)) = begun {
+                let whole = Path([one.path.0.as_slice(), &rest.0].concat());
+                return Some((one.outside(first), whole));
+            }
+        }
         let before = self.starts.partition_point(|(first, _)| *first <= line);
-        let (_, path) = self.starts.get(before.checked_sub(1)?)?;
-        Some(path.clone())
+        self.starts.get(before.checked_sub(1)?).cloned()
     }
 
     /// Where the last line of a part is. A text of several lines ends before what begins the next part.
@@ -139,5 +244,26 @@ mod tests {
         assert_eq!(at(4).as_deref(), Some("spec.a[0].name"));
         assert_eq!(at(6).as_deref(), Some("spec.a[0].text"));
         assert_eq!(at(8).as_deref(), Some("spec.b"));
+    }
+
+    #[test]
+    fn a_document_in_a_text_has_fields_and_lines() {
+        let text = "data:\n  a.yaml: |\n    # why\n    x:\n      y: 1\n    z: [2]\n  b.sh: |\n    set -e\n    echo: x\n  c: 1\n";
+        let page = Page::new("a.yaml", text);
+        let path = Path::read(r#"data["a.yaml"].x.y"#).unwrap();
+        assert_eq!(page.lines_of(&path), Some((5, 5)));
+        assert_eq!(page.fields_on(5), [path.clone()]);
+        assert_eq!(page.outer(&path), Path::read(r#"data["a.yaml"]"#).unwrap());
+        assert!(page.find(&path).is_some());
+        assert_eq!(page.fields_on(3), [], "a comment is no field");
+        let script = Path::read(r#"data["b.sh"]"#).unwrap();
+        assert_eq!(page.field_at(9), Some(script.clone()));
+        assert_eq!(page.leaves(&script), [script]);
+        assert_eq!(page.fields_on(10), [Path::read("data.c").unwrap()]);
+        // The same in quotes: on one line, but with fields.
+        let page = Page::new("a.yaml", r#"{"a": "x:\n  y: 1\n", "b": 1}"#);
+        let path = Path::read("a.x.y").unwrap();
+        assert_eq!(page.lines_of(&path), Some((1, 1)));
+        assert_eq!(page.leaves(&Path::read("a.x").unwrap()), [path]);
     }
 }

@@ -155,6 +155,22 @@ pub(super) fn walk<'n>(root: &'n Node, see: &mut impl FnMut(&Path, &'n Node)) {
     below(&mut Path::default(), root, see);
 }
 
+/// A part of a document, to change it.
+pub(super) fn at<'n>(root: &'n mut Node, path: &[Step]) -> Option<&'n mut Node> {
+    path.iter().try_fold(root, below)
+}
+
+fn below<'n>(node: &'n mut Node, step: &Step) -> Option<&'n mut Node> {
+    match (&mut node.value, step) {
+        (Value::Mapping(entries), Step::Key(key)) => {
+            let entry = entries.iter_mut().find(|entry| entry.key == *key);
+            entry.map(|entry| &mut entry.value)
+        }
+        (Value::Sequence(items), Step::Index(index)) => items.get_mut(*index),
+        _ => None,
+    }
+}
+
 /// Whether a part has none below it.
 pub(super) fn is_leaf(node: &Node) -> bool {
     node.entries().is_empty() && node.items().is_empty()

@@ -13,6 +13,7 @@ const BOTH: &[&str] = &[
     "manifest-resource-unknown",
     "manifest-request-too-large",
     "manifest-shares-several",
+    "manifest-slices-several",
     "manifest-toleration-missing",
     "manifest-toleration-useless",
     "manifest-sees-all-gpus",

@@ -283,19 +283,37 @@ fn a_cluster_with_errors_is_mended_first() {
 #[test]
 fn what_is_named_and_cannot_be_read_is_refused() {
     let place = Place::with(GOOD);
-    place.write("empty.yaml", "# nothing\n---\n");
     fs::write(place.path("utf16.yaml"), b"\xff\xfea\0").unwrap();
-    for (path, why) in [
-        ("empty.yaml", "has no manifest in it"),
-        ("utf16.yaml", "is UTF-16"),
-        ("/dev/zero", "MiB"),
-    ] {
+    for (path, why) in [("utf16.yaml", "is UTF-16"), ("/dev/zero", "MiB")] {
         let ran = place.run(&["check", "--manifests", path]).ends_with(2);
         assert!(ran.stderr.contains(why), "{path}: {}", ran.stderr);
     }
     let mut command = place.command(&["check", "--manifests", "-"]);
     let command = command.stdin(Stdio::null());
     Ran::of(command.output().unwrap()).ends_with(2);
+}
+
+#[test]
+fn files_without_objects_are_named_and_pipes_without_are_refused() {
+    let place = Place::with(GOOD);
+    for text in ["", "# nothing\n---\n", "hello\n", "image: {tag: x}\n"] {
+        place.write("empty.yaml", text);
+        let ran = place
+            .run(&["check", "--manifests", "empty.yaml"])
+            .ends_with(0);
+        let note = "note: `empty.yaml`: not checked, because there is no Kubernetes object in it";
+        assert!(ran.stderr.contains(note), "{text}: {}", ran.stderr);
+    }
+    let shell = "exec \"$0\" check --manifests <(true)";
+    let gpuc = env!("CARGO_BIN_EXE_gpuc");
+    let mut bash = std::process::Command::new("bash");
+    let bash = bash.args(["-c", shell, gpuc]).current_dir(place.path(""));
+    let ran = Ran::of(bash.output().unwrap()).ends_with(2);
+    assert!(
+        ran.stderr.contains("has no manifest in it"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

@@ -146,6 +146,7 @@ fn a_whole_file_is_a_table_and_a_section_has_its_reasons() {
 fn what_is_not_there_is_said_with_what_is() {
     let place = Place::with(GOOD);
     place.build();
+    place.write("clusters/demo/old.sh", "true\n");
     for (what, message, help) in [
         (
             "DaemonSet/gpuc-runtime-gpus",
@@ -162,6 +163,17 @@ fn what_is_not_there_is_said_with_what_is() {
             "no file and no object",
             "install.sh`",
         ),
+        ("clusters/demo", "is a folder", "`demo/README.md`"),
+        ("clusters/", "is a folder", "`demo/README.md`"),
+        ("gpu-cluster.yaml", "is what gpuc reads", "`gpuc diff`"),
+        (
+            "clusters/demo/old.sh",
+            "would not be built now",
+            "`gpuc build`",
+        ),
+        ("clusters/demo/install.sh:-1", "no line", "install.sh:1"),
+        ("", "is named", "name a file"),
+        ("a\u{1b}[31m", "called `a?[31m`", "name a file"),
         (
             "clusters/demo/install.sh:9999",
             "no line 9999",
@@ -213,6 +225,17 @@ fn a_stale_tree_is_said_to_be_one() {
         ran.stderr
     );
     assert!(ran.stdout.contains("gpuc-runtime:0.2.0"), "{}", ran.stdout);
+}
+
+/// The folder of the trees may have a `#` in its name, and a line may come with a column.
+#[test]
+fn a_file_is_found_whatever_is_in_its_name() {
+    let place = Place::with(GOOD);
+    place.run(&["build", "--out", "out#1"]).ends_with(0);
+    for what in ["install.sh:3", "install.sh:3:1", "gpuc.lock.json#input"] {
+        let what = format!("out#1/demo/{what}");
+        place.run(&["why", &what, "--out", "out#1"]).ends_with(0);
+    }
 }
 
 /// Places in a base are named where they stand, and clusters of a fleet are told apart by their folders.

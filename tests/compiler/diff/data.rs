@@ -131,8 +131,10 @@ fn releases_that_bring_kinds_leave_only_where_nobody_else_has_objects_of_them() 
         &by_argo,
         &[
             "needs kubeflow-trainer",
+            // With the values that it had: the chart's own make other objects.
+            "printf %s '{",
             "helm template kubeflow-trainer ",
-            "| kubectl delete --ignore-not-found --filename -",
+            " --values - | kubectl delete --ignore-not-found --filename -",
         ],
     );
     assert!(!steps(&by_argo).contains("helm uninstall"));

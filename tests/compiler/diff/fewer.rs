@@ -18,6 +18,7 @@ fn nodes_are_empty_before_a_cloud_picks_those_that_go() {
         &[
             "gpuc build",
             "Pool infer goes from 2 nodes to 1 node. The cloud picks which go",
+            "To empty no more than go, drain 1 of your choice",
             "kubectl drain -l 'gpuc.dev/pool=infer'",
             "cloud/apply.sh\n",
             "cloud/verify.sh",

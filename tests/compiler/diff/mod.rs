@@ -17,6 +17,8 @@ mod properties;
 mod queues;
 mod renamed;
 mod room;
+mod spaces;
+mod submodules;
 mod table;
 mod tainted;
 mod upgrades;

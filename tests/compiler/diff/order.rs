@@ -217,7 +217,13 @@ fn a_tool_that_shall_look_elsewhere_is_told() {
     let path = renamed("eks-flux", "path: clusters/eks-flux", "path: prod/eks-flux");
     in_order(
         &path,
-        &["gpuc build", "tell Flux so", flux, "Push, or merge"],
+        &[
+            "gpuc build",
+            "Push the tree",
+            "then tell Flux so",
+            flux,
+            "Wait until Flux",
+        ],
     );
     in_order(
         &renamed("eks-flux", "branch: main", "branch: prod"),

@@ -118,3 +118,90 @@ fn a_cluster_that_is_gone_is_removed_by_the_scripts_that_the_base_has() {
         .unwrap();
     assert!(status.status.success(), "{status:?}");
 }
+
+/// The example without quotas of CPU and memory, which no topology goes with.
+fn of_gpus() -> String {
+    let text = example(NAME);
+    let is_kept =
+        |line: &&str| !line.starts_with("      cpu:") && !line.starts_with("      memory:");
+    let lines = text.lines().filter(is_kept);
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The same with the nodes of a pool in a topology.
+fn placed(level: &str) -> String {
+    let text = of_gpus();
+    let fair = "  fairSharing: true\n";
+    assert!(text.contains(fair));
+    let levels = format!("[{level}, kubernetes.io/hostname]");
+    let topology = format!("{fair}  topology: {{pools: [slices], levels: {levels}}}\n");
+    text.replace(fair, &topology)
+}
+
+#[test]
+fn what_kueue_keeps_goes_after_what_uses_it() {
+    // A topology that leaves: flavors that name it cannot be changed, and queues keep these.
+    let order = [
+        "What cannot be changed in place is made anew",
+        "ClusterQueue vision and ResourceFlavor pool-slices",
+        "\"stopPolicy\": \"Hold\"",
+        "kubectl get workloads.kueue.x-k8s.io --all-namespaces",
+        "in this order",
+        "kubectl delete clusterqueue product",
+        "kubectl delete clusterqueue vision",
+        "kubectl delete resourceflavor pool-slices",
+        "./install.sh",
+        "kubectl delete topology network",
+    ];
+    let (with, without) = (placed("example.com/rack"), of_gpus());
+    let gone = of_texts(&with, &without);
+    in_order(&gone, &order);
+    assert!(
+        !steps(&gone).contains("delete clusterqueue research"),
+        "{}",
+        steps(&gone)
+    );
+    // A topology with other levels: its flavors stay as they are, and go for it all the same.
+    let other = of_texts(&with, &placed("example.com/block"));
+    in_order(
+        &other,
+        &[
+            "ResourceFlavor pool-slices and Topology network",
+            "kubectl delete clusterqueue product",
+            "kubectl delete resourceflavor pool-slices",
+            "kubectl delete topology network",
+            "./install.sh",
+        ],
+    );
+    // A flavor without one is changed as it is.
+    let come = of_texts(&without, &with);
+    assert!(!steps(&come).contains("kubectl delete"), "{}", steps(&come));
+    let pushed = of_texts(&format!("{with}{FLUX}"), &format!("{without}{FLUX}"));
+    in_order(
+        &pushed,
+        &[
+            "\"stopPolicy\": \"Hold\"",
+            "gpuc build",
+            "Push, or merge",
+            "kubectl delete clusterqueue product",
+            "kubectl delete resourceflavor pool-slices",
+        ],
+    );
+}
+
+#[test]
+fn flavors_leave_when_queues_did() {
+    let text = example(NAME);
+    let from = text.find("queueing: kueue\n").unwrap();
+    let to = text.find("monitoring:\n").unwrap();
+    let gone = format!("{}{}", &text[..from], &text[to..]);
+    in_order(
+        &of_texts(&text, &gone),
+        &[
+            "The order counts: Kueue keeps a flavor while a queue names it",
+            "kubectl delete localqueue",
+            "kubectl delete clusterqueue research",
+            "kubectl delete resourceflavor pool-train",
+        ],
+    );
+}

@@ -31,14 +31,17 @@ fn a_full_reservation_has_no_machines_for_another_pool() {
     assert_eq!(said.matches("node-pools delete").count(), 1, "{said}");
     let pool = "  - name: train\n";
     let text = example("gke-training-a3");
-    let (at, end) = (text.find(pool).unwrap(), text.find("\nteams:").unwrap() + 1);
+    let at = text.find(pool).unwrap();
+    let fixed = "    nodes: {count: 4}\n";
+    let text = text.replace(fixed, "    nodes: {min: 2, max: 4}\n");
+    let end = text.find("\nteams:").unwrap() + 1;
     let second = text[at..end].replace("name: train\n", "name: other\n");
+    let second = second.replace("{min: 2, max: 4}", "{count: 2}");
     let found = of_texts(&text, &format!("{}{second}{}", &text[..end], &text[end..]));
     in_order(
         &found,
         &[
-            "Reservation a3-mega holds 4 machines",
-            "pool other beside what train may have",
+            "Reservation a3-mega holds 4 machines, of which train may have 4. The new pool other needs 2,",
         ],
     );
     // One that holds twice as many has room for both.

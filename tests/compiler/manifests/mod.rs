@@ -1,6 +1,9 @@
 //! Manifests of others: every mistake is found at its line and nothing else, what can be mended is mended and the rest
 //! of the file stays as it is; good manifests, those that gpuc makes among them, are left in peace.
 
+mod again;
+mod allowed;
+mod disks;
 mod hostile;
 mod layers;
 mod layouts;

@@ -12,6 +12,7 @@ use crate::needs::{self, UPSTREAM};
 use crate::support::{expect_file, repository};
 
 const FILE: &str = "compiler/src/api_server/types/custom.types";
+const RULES: &str = "compiler/src/api_server/types/custom.rules";
 
 /// Whose definitions are read: the folder, what people call the project, and its kinds.
 const PROJECTS: &[(&str, &str, &[&str])] = &[
@@ -85,6 +86,8 @@ const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a
 struct Types<'k> {
     kubernetes: BTreeMap<&'k str, BTreeSet<&'k str>>,
     own: BTreeMap<String, String>,
+    /// By place, its rules.
+    rules: BTreeMap<String, String>,
 }
 
 impl Types<'_> {
@@ -146,6 +149,17 @@ impl Types<'_> {
         }
     }
 
+    /// Keeps the rules of a value.
+    fn keep(&mut self, schema: &Value, place: &str) {
+        let mut text = String::new();
+        for (rule, message) in made(schema) {
+            writeln!(text, "  ! {message}\n  {rule}").unwrap();
+        }
+        if !text.is_empty() {
+            self.rules.insert(place.to_owned(), text);
+        }
+    }
+
     fn object(&mut self, schema: &Value, name: &str) {
         let needed = schema["required"].as_array().cloned().unwrap_or_default();
         let mut text = String::new();
@@ -161,7 +175,17 @@ impl Types<'_> {
                     .iter()
                     .any(|it| name.ends_with(it.0) && field == it.1);
             let mark = if is_needed { "!" } else { "" };
-            writeln!(text, "  {field}{mark} {holds}{}", limits(schema)).unwrap();
+            writeln!(
+                text,
+                "  {field}{mark} {holds}{}{}",
+                limits(schema),
+                given(schema)
+            )
+            .unwrap();
+            if field != "status" {
+                self.keep(schema, &format!("{name}.{field}"));
+                self.keep(&schema["items"], &format!("{name}.{field}[]"));
+            }
         }
         let before = self.own.insert(name.to_owned(), text.clone());
         assert!(before.is_none_or(|before| before == text), "{name} is two");
@@ -182,8 +206,32 @@ fn limits(schema: &Value) -> String {
     if schema["minItems"].as_i64() >= Some(1) || schema["minLength"].as_i64() >= Some(1) {
         text += " filled";
     }
+    // What is empty lacks what it needs, which is said of that.
+    if schema["minProperties"].as_i64() >= Some(1) && schema.get("required").is_none() {
+        text += " filled";
+    }
     if schema["pattern"] == SUBDOMAIN {
         text += " subdomain";
+    }
+    let many = schema["maxItems"]
+        .as_u64()
+        .or(schema["maxProperties"].as_u64());
+    for (key, value) in [
+        ("many", many),
+        ("long", schema["maxLength"].as_u64()),
+        ("each-long", item["maxLength"].as_u64()),
+    ] {
+        if let Some(value) = value {
+            write!(text, " {key} {value}").unwrap();
+        }
+    }
+    for (key, schema) in [("~", schema), ("each~", item)] {
+        let is_text = schema["type"] == "string" && schema["pattern"] != SUBDOMAIN;
+        let of_items = schema["type"] == "string" && key == "each~";
+        if let Some(pattern) = schema["pattern"].as_str().filter(|_| is_text || of_items) {
+            assert!(!pattern.contains(' '), "{pattern}");
+            write!(text, " {key} {pattern}").unwrap();
+        }
     }
     let words = words.into_iter().flatten().filter_map(Value::as_str);
     let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
@@ -191,6 +239,53 @@ fn limits(schema: &Value) -> String {
         write!(text, " = {}", words.join(" ")).unwrap();
     }
     text
+}
+
+/// What the API server writes where nobody does.
+fn given(schema: &Value) -> String {
+    let Some(given) = schema.get("default") else {
+        return String::new();
+    };
+    // Where a volume is mounted no rule asks for.
+    if given.as_str().is_some_and(|it| it.starts_with('/')) {
+        return String::new();
+    }
+    let is_empty = given.as_object().is_some_and(serde_json::Map::is_empty);
+    let is_plain = given.is_string() || given.is_boolean() || given.is_i64();
+    assert!(is_empty || is_plain, "{given}");
+    format!(" := {given}")
+}
+
+/// The rules of a value, each with what is said, that speak of objects which are made: those of `oldSelf` are about
+/// changes.
+fn made(schema: &Value) -> Vec<(String, String)> {
+    let rules = schema["x-kubernetes-validations"].as_array();
+    let rules = rules.into_iter().flatten();
+    let rules = rules.filter(|it| !it["rule"].as_str().unwrap().contains("oldSelf"));
+    let text = |value: &Value| {
+        let text = value.as_str().unwrap().trim();
+        assert!(!text.contains('\n'), "{text}");
+        text.to_owned()
+    };
+    rules
+        .map(|it| {
+            assert!(it.get("messageExpression").is_none(), "{it}");
+            (text(&it["rule"]), text(&it["message"]))
+        })
+        .collect()
+}
+
+/// How many rules of objects that are made there are in a definition, whatever of it is known here.
+fn count(schema: &Value) -> usize {
+    let below: usize = match schema {
+        Value::Object(fields) => {
+            let fields = fields.iter().filter(|(key, _)| *key != "status");
+            fields.map(|(_, it)| count(it)).sum()
+        }
+        Value::Array(items) => items.iter().map(count).sum(),
+        _ => 0,
+    };
+    below + made(schema).len()
 }
 
 /// The definitions of a project, and what `SOURCE` beside them says.
@@ -218,6 +313,8 @@ fn types_are_those_of_the_definitions() {
     let mut text = "# Custom resources: the fields of each, `!` after those that an object must have, and what else \
                     their definitions say.\n# Derived by `needs_upstream::custom_types`; see there.\n"
         .to_owned();
+    let mut rules = BTreeMap::new();
+    let mut counted = 0;
     for (folder, project, kinds) in PROJECTS {
         let (definitions, source) = definitions(folder);
         let said = |key: &str| {
@@ -229,6 +326,7 @@ fn types_are_those_of_the_definitions() {
         let mut types = Types {
             kubernetes: known(&kubernetes),
             own: BTreeMap::new(),
+            rules: BTreeMap::new(),
         };
         let mut groups = BTreeSet::new();
         let mut found = BTreeSet::new();
@@ -244,7 +342,10 @@ fn types_are_those_of_the_definitions() {
             for version in spec["versions"].as_array().unwrap() {
                 if version["served"] == true {
                     let name = format!("{group}/{}/{kind}", version["name"].as_str().unwrap());
-                    types.object(&version["schema"]["openAPIV3Schema"], &name);
+                    let schema = &version["schema"]["openAPIV3Schema"];
+                    types.object(schema, &name);
+                    types.keep(schema, &name);
+                    counted += count(schema);
                 }
             }
         }
@@ -259,9 +360,20 @@ fn types_are_those_of_the_definitions() {
             )
             .unwrap();
         }
+        rules.extend(types.rules);
         for (name, fields) in types.own {
             text += &format!("{name}\n{fields}");
         }
     }
     expect_file(FILE, &text);
+    let mut text = "# The rules that definitions of custom resources say in CEL, of objects that are made: what is said, \
+                    and the rule. Those that speak of `oldSelf` are about changes.\n# Derived by \
+                    `needs_upstream::custom_types`; see there.\n"
+        .to_owned();
+    let kept: usize = rules.values().map(|it| it.lines().count() / 2).sum();
+    assert_eq!(kept, counted, "rules inside of Kubernetes' own types");
+    for (place, rules) in rules {
+        text += &format!("{place}\n{rules}");
+    }
+    expect_file(RULES, &text);
 }

@@ -3,3 +3,4 @@
 mod answered;
 mod moves;
 mod screened;
+mod within;

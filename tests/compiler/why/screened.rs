@@ -54,7 +54,7 @@ fn movers(
         count.fetch_add(1, Ordering::Relaxed);
     };
     let tried = if in_groups {
-        let (tried, unknown) = suspects(compilation, all, (index, asked), &options(), &tick);
+        let (tried, unknown) = suspects(compilation, all, asked, &options(), &tick);
         assert_eq!(unknown, 0, "{}", asked.file);
         tried
     } else {
@@ -81,7 +81,12 @@ fn groups_find_what_single_values_find() {
         "manifests/gpuc-runtime/gpuc-system/configmap-gpuc-runtime-p4.yaml#data",
         "DaemonSet/gpuc-runtime-p4#spec.template.spec.containers[0].image",
     ] {
-        let asked = find(&Question::read(question).unwrap(), &index, "clusters").unwrap();
+        let asked = find(
+            &Question::read(question, &|_| false).unwrap(),
+            &index,
+            "clusters",
+        )
+        .unwrap();
         let (each, _) = movers(compilation, &index[0], &asked, false);
         let (groups, count) = movers(compilation, &index[0], &asked, true);
         assert!(!each.is_empty(), "nothing moves {question}");
@@ -96,8 +101,8 @@ fn an_answer_about_ninety_pools_takes_few_compilations() {
     let outcome = compile_text(&many(90));
     let compilation = &outcome.compilations[0];
     let index = [Index::new(compilation).unwrap()];
-    let question =
-        Question::read("DaemonSet/gpuc-runtime-p4#spec.template.spec.containers[0].image").unwrap();
+    let question = "DaemonSet/gpuc-runtime-p4#spec.template.spec.containers[0].image";
+    let question = Question::read(question, &|_| false).unwrap();
     let asked = find(&question, &index, "clusters").unwrap();
     let (causes, count) = movers(compilation, &index[0], &asked, true);
     assert!(count < 100, "{count}");

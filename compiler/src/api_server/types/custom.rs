@@ -1,7 +1,48 @@
-//! Custom resources: whose definitions the types are of.
+//! Custom resources: whose definitions the types are of, and the rules that these say in CEL.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// What `needs_upstream::custom_types` derives from the projects' own definitions.
 pub(super) const TEXT: &str = include_str!("custom.types");
+
+/// What it derives of their rules: `x-kubernetes-validations`.
+const RULES: &str = include_str!("custom.rules");
+
+/// A rule that a definition says in CEL, of objects that are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::api_server) struct Expression {
+    pub(in crate::api_server) text: &'static str,
+    /// What the API server says where it does not hold.
+    pub(in crate::api_server) message: &'static str,
+}
+
+static EXPRESSIONS: LazyLock<BTreeMap<&'static str, Vec<Expression>>> = LazyLock::new(|| {
+    let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let (mut place, mut message) = ("", "");
+    for line in RULES.lines().filter(|line| !line.starts_with('#')) {
+        match (line.strip_prefix("  ! "), line.strip_prefix("  ")) {
+            (Some(text), _) => message = text,
+            (None, Some(text)) => all
+                .entry(place)
+                .or_default()
+                .push(Expression { text, message }),
+            (None, None) => place = line,
+        }
+    }
+    all
+});
+
+/// The rules of a type, `Type`, of a field of one, `Type.field`, or of each item of such a field, `Type.field[]`.
+pub(in crate::api_server) fn expressions(place: &str) -> &'static [Expression] {
+    EXPRESSIONS.get(place).map_or(&[], Vec::as_slice)
+}
+
+/// Every place that has rules.
+#[cfg(test)]
+pub(in crate::api_server) fn places() -> impl Iterator<Item = &'static str> {
+    EXPRESSIONS.keys().copied()
+}
 
 /// Whether a type is one of a custom resource's own.
 pub(in crate::api_server) fn is_custom(name: &str) -> bool {

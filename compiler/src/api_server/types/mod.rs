@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use custom::definitions;
-pub(super) use custom::{defined_by, is_custom};
+#[cfg(test)]
+pub(super) use custom::places;
+pub(super) use custom::{Expression, defined_by, expressions, is_custom};
 pub(super) use shape::walk;
 
 /// The kind of a value.
@@ -44,6 +46,18 @@ pub(super) struct Field {
     pub(super) holds: Type,
     /// What the definition of a custom resource says besides.
     pub(super) limits: Limits,
+    /// What the API server writes where nobody does.
+    pub(super) given: Option<Given>,
+}
+
+/// A default of a definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Given {
+    /// An object without keys, of which each may have a default again.
+    Object,
+    Text(&'static str),
+    Whole(i64),
+    Switch(bool),
 }
 
 /// What else a value, or an item of a list, has to be.
@@ -55,6 +69,14 @@ pub(super) struct Limits {
     pub(super) is_filled: bool,
     /// Whether it is the name of an object.
     pub(super) is_name: bool,
+    /// How many items or keys it may have.
+    pub(super) many: Option<usize>,
+    /// How many characters it may have, and how many each of its items.
+    pub(super) long: Option<usize>,
+    pub(super) each_long: Option<usize>,
+    /// What it has to match, and what each of its items.
+    pub(super) pattern: Option<&'static str>,
+    pub(super) each_pattern: Option<&'static str>,
     /// The words that it may be; any where there are none.
     pub(super) words: Vec<&'static str>,
 }
@@ -84,6 +106,7 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
                 types.insert(name, Vec::new());
             }
             Some(field) => {
+                let (field, given) = field.split_once(" := ").unwrap_or((field, ""));
                 let (field, rest) = field.split_once(' ').unwrap_or((field, "any"));
                 let (holds, limits) = rest.split_once(' ').unwrap_or((rest, ""));
                 let fields = types.entry(name).or_default();
@@ -93,6 +116,7 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
                         && !BROUGHT.contains(&field.trim_end_matches('!')),
                     holds: holds_of(holds),
                     limits: limits_of(limits),
+                    given: given_of(given),
                 });
             }
         }
@@ -100,7 +124,7 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
     types
 });
 
-/// `>= 0 <= 9 filled subdomain = A B`, of each what there is.
+/// `>= 0 <= 9 filled subdomain many 8 long 63 ~ ^a+$ each-long 63 each~ ^a+$ = A B`, of each what there is.
 fn limits_of(text: &'static str) -> Limits {
     let mut limits = Limits::default();
     let mut parts = text.split_whitespace();
@@ -110,11 +134,28 @@ fn limits_of(text: &'static str) -> Limits {
             "<=" => limits.most = parts.next().and_then(|it| it.parse().ok()),
             "filled" => limits.is_filled = true,
             "subdomain" => limits.is_name = true,
+            "many" => limits.many = parts.next().and_then(|it| it.parse().ok()),
+            "long" => limits.long = parts.next().and_then(|it| it.parse().ok()),
+            "each-long" => limits.each_long = parts.next().and_then(|it| it.parse().ok()),
+            "~" => limits.pattern = parts.next(),
+            "each~" => limits.each_pattern = parts.next(),
             "=" => limits.words = parts.by_ref().collect(),
             _ => {}
         }
     }
     limits
+}
+
+/// A default as JSON has it.
+fn given_of(text: &'static str) -> Option<Given> {
+    let quoted = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    match text {
+        "{}" => Some(Given::Object),
+        "true" | "false" => Some(Given::Switch(text == "true")),
+        _ => quoted
+            .map(Given::Text)
+            .or_else(|| text.parse().ok().map(Given::Whole)),
+    }
 }
 
 fn holds_of(text: &'static str) -> Type {
@@ -139,6 +180,12 @@ fn holds_of(text: &'static str) -> Type {
 /// Whether only an older version has a field.
 pub(super) fn is_gone(name: &str, field: &str) -> bool {
     GONE.contains(&(name, field))
+}
+
+/// What is known of every field besides its kind.
+#[cfg(test)]
+pub(super) fn limits() -> impl Iterator<Item = &'static Limits> {
+    TYPES.values().flatten().map(|it| &it.limits)
 }
 
 /// The fields of a type; none of one that is not known.
@@ -185,6 +232,17 @@ const OLDER: (&str, &str, &str) = (
     "v1.HorizontalPodAutoscaler",
 );
 
+/// The API versions of a group by which the definition of a kind of custom resource serves it, the newest last; none
+/// where the kind is not known.
+pub(super) fn versions(group: &str, kind: &str) -> Vec<&'static str> {
+    let names = TYPES.keys().filter_map(|name| name.rsplit_once('/'));
+    let own = names.filter(|(version, name)| {
+        let of_group = version.split_once('/').is_some_and(|it| it.0 == group);
+        of_group && *name == kind
+    });
+    own.map(|(version, _)| version).collect()
+}
+
 /// The type of an object, where it is one of Kubernetes' own, or a custom resource, that is known here.
 pub(super) fn of_object(api_version: &str, kind: &str) -> Option<&'static str> {
     if (OLDER.0, OLDER.1) == (api_version, kind) {
@@ -215,15 +273,32 @@ mod tests {
             assert!(TYPES.contains_key(name), "{name}");
         }
         assert_eq!(
-            limits_of(">= 1 <= 9 filled subdomain = A B"),
+            limits_of(
+                ">= 1 <= 9 filled subdomain many 8 long 63 ~ ^a+$ each-long 5 each~ ^b$ = A B"
+            ),
             Limits {
                 least: Some(1),
                 most: Some(9),
                 is_filled: true,
                 is_name: true,
+                many: Some(8),
+                long: Some(63),
+                each_long: Some(5),
+                pattern: Some("^a+$"),
+                each_pattern: Some("^b$"),
                 words: vec!["A", "B"],
             }
         );
+        let given = ["", "{}", "false", "3", "\"\"", "\"a b\""].map(given_of);
+        let some = [
+            Given::Object,
+            Given::Switch(false),
+            Given::Whole(3),
+            Given::Text(""),
+            Given::Text("a b"),
+        ];
+        assert_eq!(given[0], None);
+        assert_eq!(given[1..], some.map(Some));
         for (_, name) in OBJECTS {
             assert!(
                 fields(name).iter().any(|it| it.name == "metadata"),

@@ -78,6 +78,7 @@ fn object<'n>(look: &mut Look<'n>, name: &'static str, node: &'n Node) {
                     help: format!("write its `{}`", field.name),
                     meant: None,
                     unknown_to: None,
+                    rule_of: None,
                 });
             }
         }
@@ -108,6 +109,7 @@ fn unreadable(look: &mut Look<'_>, problem: &str, help: String) {
         help,
         meant: None,
         unknown_to: None,
+        rule_of: None,
     });
 }
 
@@ -152,6 +154,7 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
         help,
         meant: near.filter(is_free).map(str::to_owned),
         unknown_to: project,
+        rule_of: None,
     });
 }
 

@@ -5,6 +5,7 @@ use gpuc_schema::{Span, Spanned};
 use serde_json::{Value, json};
 
 use super::machines;
+use crate::cloud::NodeDisk;
 use crate::model::{MachineType, Pool};
 
 /// What may become of a pool's local disks: nothing to choose where the machine has none that is known.
@@ -28,6 +29,18 @@ pub(super) fn choices(pool: &Pool) -> &'static [LocalDisks] {
 pub(super) fn scratch(pool: &Pool) -> Option<Span> {
     let written: Spanned<LocalDisks> = pool.written.local_disks?;
     (written.value == LocalDisks::Scratch).then_some(written.span)
+}
+
+/// All of them together, as the one that holds what containers write.
+pub(super) fn together(pool: &Pool, span: Span) -> Option<NodeDisk> {
+    let Some(MachineType::Catalog(machine)) = pool.machine.get() else {
+        return None;
+    };
+    let gb = machines::find(machine.name)?.local_nvme_gb?;
+    Some(NodeDisk {
+        bytes: u64::from(gb) * 1_000_000_000,
+        said: Some(span),
+    })
 }
 
 /// The key of eksctl's node group that says it to the node image, with its value.

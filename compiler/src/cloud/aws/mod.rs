@@ -34,7 +34,7 @@ use gpuc_schema::{Span, Spanned};
 use super::machine::Machine;
 use super::{
     Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    OwnLabel, Repairs, labels_of_place,
+    NodeDisk, OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Offer, Pool, PoolTaint};
@@ -339,6 +339,16 @@ impl Cloud for Eks {
             most,
             larger,
         })
+    }
+
+    fn node_disk(&self, _cluster: &Cluster, pool: &Pool) -> Option<NodeDisk> {
+        if pool.is_existing() {
+            return None;
+        }
+        match local_disks::scratch(pool) {
+            Some(span) => local_disks::together(pool, span),
+            None => Some(NodeDisk::boot(pool)),
+        }
     }
 
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {

@@ -10,6 +10,7 @@ pub mod cpu;
 mod driver_installer;
 mod gpudirect;
 mod labels;
+mod local_ssds;
 pub mod machines;
 mod maintenance;
 mod memory;
@@ -41,7 +42,7 @@ use super::machine::Machine;
 use super::storage::VolumeType;
 use super::{
     Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    OwnLabel, Repairs, labels_of_place,
+    NodeDisk, OwnLabel, Repairs, labels_of_place,
 };
 use crate::check::{Checked, Rule};
 use crate::model::{Cluster, Daemon, Label, MachineType, Pool, PoolTaint};
@@ -277,17 +278,12 @@ impl Cloud for Gke {
         })
     }
 
+    fn node_disk(&self, _cluster: &Cluster, pool: &Pool) -> Option<NodeDisk> {
+        (!pool.is_existing()).then(|| local_ssds::node_disk(pool))?
+    }
+
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
-        match pool.machine.get() {
-            Some(MachineType::Catalog(machine)) => {
-                let disks = machines::find(machine.name).and_then(|row| row.local_ssd_count);
-                match disks {
-                    Some(_) => &[LocalDisks::Scratch, LocalDisks::Block],
-                    None => &[],
-                }
-            }
-            _ => &[],
-        }
+        local_ssds::choices(pool)
     }
 
     fn volume_parameters(

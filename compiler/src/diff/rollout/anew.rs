@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::parts::{Key, Part};
 use super::super::shown::{Change, Step};
+use super::queues::KEPT_IN_USE;
 use super::{Rollout, ids};
 use crate::shell;
 
@@ -47,10 +48,12 @@ impl Rollout<'_> {
         let is_fixed = |change: &&Change| change.fields.iter().any(|field| field.is_fixed);
         let mut anew = Anew::default();
         let mut others: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+        let mut kept: Vec<&Change> = Vec::new();
         for change in self.changes.iter().filter(is_fixed) {
             match change.kind.as_str() {
                 CLAIM => self.claim_anew(change, &mut anew),
                 VOLUME => self.volume_anew(change, &mut anew),
+                kind if KEPT_IN_USE.contains(&kind) => kept.push(change),
                 kind => {
                     let words = if HARMLESS.contains(&kind) {
                         "pods that run and volumes that are there stay as they are"
@@ -63,6 +66,7 @@ impl Rollout<'_> {
                 }
             }
         }
+        self.flavors_anew(&kept, &mut anew);
         for (words, changes) in others {
             let names = |change: &&Change| {
                 let named = change.names.iter();

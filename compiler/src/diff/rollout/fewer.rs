@@ -101,9 +101,19 @@ impl Rollout<'_> {
             let what = match &less {
                 Less::Nodes(was, is) if was.min > is.max => format!(
                     "Pool {name} goes from {} to {}. The cloud picks which go, and what runs on these ends: when jobs may \
-                     be interrupted, empty the pool. Where all that runs there may start anew at any time, skip this",
+                     be interrupted, empty the pool, because nobody knows which it will be. {}Where all that runs there \
+                     may start anew at any time, skip this",
                     words(*was),
-                    words(*is)
+                    words(*is),
+                    if was.is_fixed() && is.is_fixed() {
+                        format!(
+                            "To empty no more than go, drain {} of your choice and have the cloud delete just those \
+                             machines and count them off, as far as it lets you: then it has none to pick. ",
+                            was.max - is.max
+                        )
+                    } else {
+                        String::new()
+                    }
                 ),
                 Less::Nodes(_, is) => format!(
                     "Pool {name} has {} at the most from now on. Where it has more, the cloud picks which go, and what \

@@ -106,7 +106,7 @@ impl Rollout<'_> {
         let begin = format!("kubectl apply --server-side --kustomize {}", new.folder);
         let mut steps = vec![Step {
             what: format!(
-                "When the tree is pushed to where it shall be, tell {} so{}: the objects that tell it of the tree are \
+                "Push the tree to where it shall be, and then tell {} so{}: the objects that tell it of the tree are \
                  applied anew, because it looks where it was told to until then. Keep the tree where it was until \
                  this is done",
                 new.name,
@@ -115,7 +115,7 @@ impl Rollout<'_> {
             commands: self.of_tool(&new, [begin]),
             changes: ids(&self.about(new.folder)),
         }];
-        steps.extend(self.brought());
+        steps.extend(self.awaited());
         Some(steps)
     }
 

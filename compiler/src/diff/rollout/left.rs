@@ -4,6 +4,7 @@ use super::super::impact::Impact;
 use super::super::judge::CLUSTER;
 use super::super::parts::{Key, Part};
 use super::super::shown::{Change, ClusterFate, Step};
+use super::queues::{KEPT_IN_USE, KUEUE_KEEPS};
 use super::room::Way;
 use super::{Rollout, ids, pools, text};
 use crate::model::POOL_LABEL;
@@ -64,11 +65,15 @@ impl Rollout<'_> {
             }
         }
         steps.extend(self.hosts());
+        if !self.spaces_end_by_push() {
+            steps.extend(self.spaces_emptied());
+        }
         steps.extend(self.objects_left());
         steps.extend(self.kinds_left());
         // What acts on objects has left by then.
         steps.extend(self.resources_left());
         steps.extend(self.data_left());
+        steps.extend(self.spaces_left());
         steps
     }
 
@@ -318,25 +323,36 @@ impl Rollout<'_> {
                         && self.stays(change)
                         && !self.is_of_maker(kind, name) =>
                     {
-                        objects.push(self.removed(kind, name));
+                        objects.push((kind, self.removed(kind, name)));
                     }
                     _ => {}
                 }
             }
         }
-        // Without its quota a namespace may use all there is: who may use it goes first.
-        objects.sort_by_key(|command| command.contains(" delete resourcequota "));
-        objects.extend(releases);
-        (!objects.is_empty()).then(|| Step {
+        objects.sort_by_key(|(kind, _)| removed_last(kind));
+        let kept = objects
+            .iter()
+            .filter(|(kind, _)| KEPT_IN_USE.contains(kind));
+        let waits = kept.count() > 0 && objects.len() > 1;
+        let objects = objects.into_iter().map(|(_, command)| command);
+        let commands: Vec<String> = objects.chain(releases).collect();
+        (!commands.is_empty()).then(|| Step {
             what: format!(
-                "Remove what left the tree and nobody needs: {}",
+                "Remove what left the tree and nobody needs: {}{}",
                 if self.setting.prunes {
                     "neither tool nor script does"
                 } else {
                     self.setting.nobody()
+                },
+                if waits {
+                    format!(
+                        ". The order counts: {KUEUE_KEEPS}, and `kubectl delete` waits for as long"
+                    )
+                } else {
+                    String::new()
                 }
             ),
-            commands: objects,
+            commands,
             changes: ids(&left),
         })
     }
@@ -382,6 +398,19 @@ impl Rollout<'_> {
         let [old, _] = self.pool(name);
         let maker = old.and_then(|part| part.maker);
         maker.is_some_and(|maker| maker.kinds.iter().any(|(of, _)| *of == kind))
+    }
+}
+
+/// When an object goes among others. Without its quota a namespace may use all there is, so that who may use it goes
+/// first; what Kueue keeps while it is in use goes after what uses it.
+fn removed_last(kind: &str) -> u8 {
+    match kind {
+        "LocalQueue" => 0,
+        "ClusterQueue" => 1,
+        "ResourceQuota" => 5,
+        "Cohort" | "ResourceFlavor" => 3,
+        "Topology" => 4,
+        _ => 2,
     }
 }
 

@@ -17,6 +17,7 @@ mod plugins;
 mod queues;
 mod room;
 mod servers;
+mod spaces;
 mod taints;
 mod uninstall;
 mod versions;
@@ -96,6 +97,9 @@ impl Rollout<'_> {
         let mut anew = self.anew();
         let mut ends: Vec<Step> = self.queues_end().into_iter().collect();
         ends.extend(self.saved());
+        if self.spaces_end_by_push() {
+            ends.extend(self.spaces_emptied());
+        }
         let (before_push, room) = (self.before_push(), self.room(false));
         let hosts = self.hosts_prepared();
         let cloud = self.in_the_cloud();
@@ -189,6 +193,7 @@ impl Rollout<'_> {
         ahead.extend(self.beside());
         ahead.extend(self.both_taints());
         ahead.extend(self.stays_at_first());
+        ahead.extend(self.spaces_stay_at_first());
         ahead.extend(self.begins_empty());
         ahead.extend(self.finds_no_machine());
         ahead

@@ -5,6 +5,7 @@ use super::super::judge::Move;
 use super::super::parts::Key;
 use super::super::shown::{Change, Step};
 use super::left::{Handed, about_pool};
+use super::queues::and;
 use super::{Rollout, ids, pools};
 use crate::compile::Compilation;
 use crate::model::{KubernetesVersion, POOL_LABEL, Pool};
@@ -26,7 +27,9 @@ pub(super) enum Way {
 /// The pools that leave first, with why.
 type Leaving = (String, &'static str);
 
-const RESERVED: &str = "its reservation has no machines for another beside it";
+const RESERVED: &str = "its reservation has no machines for another pool beside it";
+const UNKNOWN: &str = "nobody says by `count` how many machines its reservation holds, so that there may be none for another \
+                       pool beside it";
 const VERSION: &str = "its nodes cannot keep their version while that of the cluster goes up";
 
 impl Rollout<'_> {
@@ -71,6 +74,15 @@ impl Rollout<'_> {
         let counts = was.iter().chain(&is).filter_map(reserved);
         let count = counts.filter_map(|(_, count)| count).max();
         wanted > 0 && count.is_none_or(|count| held + wanted > u64::from(count))
+    }
+
+    /// Whether the file says how many machines the reservation of a pool holds.
+    fn is_counted(&self, name: &str) -> bool {
+        let [old, _] = self.both(name);
+        let id = old.and_then(reserved).map(|(id, _)| id);
+        let sides = [self.before, self.after].into_iter();
+        let mut all = sides.flat_map(Self::pools_of).filter_map(reserved);
+        all.any(|(of, count)| Some(of) == id && count.is_some())
     }
 
     /// Whether the machines of a pool are those of a reservation.
@@ -147,10 +159,12 @@ impl Rollout<'_> {
         });
         let why = |name: String| {
             let is_over = self.goes_over() && self.is_of_version(&name);
-            let why = if self.has_no_room(&name) && !is_over {
+            let why = if !self.has_no_room(&name) || is_over {
+                VERSION
+            } else if self.is_counted(&name) {
                 RESERVED
             } else {
-                VERSION
+                UNKNOWN
             };
             (name, why)
         };
@@ -177,16 +191,19 @@ impl Rollout<'_> {
                 .filter_map(|other| other.nodes.get())
                 .map(|nodes| u64::from(nodes.max))
                 .sum();
-            let names: Vec<&str> = stays.map(|other| other.name.value.as_str()).collect();
+            let names: Vec<String> = stays.map(|other| other.name.value.clone()).collect();
             if nodes.min == 0 || held + u64::from(nodes.min) <= u64::from(count) {
                 continue;
             }
             steps.push(Step {
                 what: format!(
-                    "Reservation {id} holds {count} machines, and there are not {} for pool {name} beside what {} may \
-                     have. Take the pool out of gpu-cluster.yaml that shall go, and its steps are others: it leaves first",
+                    "Reservation {id} holds {count} machines, of which {} may have {held}. The new pool {name} needs {}, \
+                     and nodes for which there is no machine never come: write less under `nodes` of {} and run this \
+                     command again, or, where {name} shall take the place of one of them, take that one out of \
+                     gpu-cluster.yaml, and it leaves first",
+                    and(&names),
                     nodes.min,
-                    names.join(", ")
+                    if let [one] = names.as_slice() { one } else { "one of them" },
                 ),
                 commands: Vec::new(),
                 changes: ids(&about_pool(&changes, name)),

@@ -40,9 +40,21 @@ impl Rollout<'_> {
                         shell::quote(&release.repository)
                     )
                 };
+                // Values decide what a chart makes, and what that is called: those that the tool had, not the chart's.
+                // Helm reads them from its standard input where the file is `-` (helm/helm `pkg/cli/values/options.go`,
+                // from memory), and JSON is YAML.
+                let values = serde_json::to_string(&release.values).unwrap_or_default();
+                let (told, read) = if matches!(values.as_str(), "" | "null" | "{}") {
+                    (String::new(), "")
+                } else {
+                    (
+                        format!("printf %s {} | ", shell::quote(&values)),
+                        " --values -",
+                    )
+                };
                 vec![format!(
-                    "helm template {} {chart} --version {} --namespace {namespace}{context} | {} delete --ignore-not-found \
-                     --filename -",
+                    "{told}helm template {} {chart} --version {} --namespace {namespace}{context}{read} | {} delete \
+                     --ignore-not-found --filename -",
                     shell::quote(name),
                     shell::quote(release.chart.version),
                     self.kubectl()

@@ -2,6 +2,7 @@
 
 use super::gang_too_large;
 use super::quota_exceeded::{self, Kind};
+use super::quota_refuses;
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::gangs::loads;
 use crate::manifests::{Rule, Scene};
@@ -19,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 Whether a Job, a CronJob or a JobSet that waits in no queue asks for more GPUs, CPU, memory or pods at
-once than its team may have, and a JobSet for more than its pools have.
+once than its team may have, or than a ResourceQuota among the manifests lets in, and a JobSet for more
+than its pools have.
 
 ### Why it matters
 
@@ -100,6 +102,7 @@ spec:
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     quota_exceeded::look(scene, Kind::InTurn, report);
+    quota_refuses::look(scene, Kind::InTurn, report);
     for load in loads(scene, false) {
         gang_too_large::look(scene, load, &RULE.code, report);
     }

@@ -24,6 +24,8 @@ nodePools:
     };
 }
 
+mod allow_unknown;
+mod allow_unused;
 mod amount_not_whole;
 mod apart_too_many;
 mod api_not_served;
@@ -40,6 +42,8 @@ mod claim_unused;
 mod cluster_queue_unknown;
 mod cuda_too_new;
 mod cuda_unknown;
+mod custom_not_served;
+mod custom_refused;
 mod custom_unknown;
 mod device_class_unknown;
 mod gang_too_large;
@@ -63,7 +67,9 @@ mod queue_missing;
 mod queue_of_others;
 mod queue_unknown;
 mod quota_exceeded;
+mod quota_refuses;
 mod quota_unenforced;
+mod range_refuses;
 mod request_too_large;
 mod requests_differ;
 mod resource_malformed;
@@ -80,6 +86,7 @@ mod services_over_limit;
 mod services_overfill_pool;
 mod shares_several;
 mod shm_missing;
+mod slices_several;
 mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
@@ -91,6 +98,7 @@ mod variable_twice;
 mod visible_devices;
 
 use super::Rule;
+use crate::diag::Code;
 
 /// The rules that add up what several objects ask for. The audit of patches adds up by itself: it knows each workload.
 pub(super) static SUMS: [&Rule; 3] = [
@@ -101,6 +109,18 @@ pub(super) static SUMS: [&Rule; 3] = [
 
 /// The rule that holds pods against the security of their namespaces, of which the audit of patches asks by itself.
 pub(super) static SECURITY: &Rule = &security_refused::RULE;
+
+/// What is said of a word of the annotation that allows nothing.
+pub(super) static UNUSED: &Code = &allow_unused::CODE;
+
+/// Findings that no rule reports by itself.
+pub static CODES: &[&Code] = &[&allow_unused::CODE];
+
+/// Every finding about manifests.
+pub(super) fn codes() -> impl Iterator<Item = &'static Code> {
+    let rules = RULES.iter().map(|rule| &rule.code);
+    rules.chain(CODES.iter().copied())
+}
 
 /// The rule about fields and words that are misspelt.
 pub(super) static NAMES: &Rule = &unreadable::RULE;
@@ -172,6 +192,12 @@ pub static RULES: &[&Rule] = &[
     &resource_uncounted::RULE,
     &cluster_queue_unknown::RULE,
     &queue_of_others::RULE,
+    &range_refuses::RULE,
+    &quota_refuses::RULE,
+    &slices_several::RULE,
+    &allow_unknown::RULE,
+    &custom_refused::RULE,
+    &custom_not_served::RULE,
 ];
 
 #[cfg(test)]

@@ -14,7 +14,9 @@ pub(super) static RULE: Rule = Rule {
         summary: "a pod asks for more than a node of any pool has",
         explain: "### What it checks
 
-Whether a node of some pool has as many GPUs, cores and as much memory as a pod asks for. A pod that
+Whether a node of some pool has as many GPUs, cores and as much memory and disk (`ephemeral-storage`) as a
+pod asks for. The disk is the one that holds what containers write, where gpuc makes it: `diskGiB`, or the
+local disks of the machine. A pod that
 asks for no GPU and tolerates no taint runs on the pools without taints alone.
 
 ### Why it matters
@@ -91,10 +93,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let pod = &scene.pods[unplaced.pod];
         let is_size = |reason: &&Reason| {
             let why = &reason.why;
-            matches!(
-                why,
-                Why::TooMany { .. } | Why::Cpu { .. } | Why::Memory { .. }
-            )
+            matches!(why, Why::TooMany { .. }) || why.is_size()
         };
         let is_count = |reason: &&Reason| matches!(reason.why, Why::TooMany { .. });
         let reasons = unplaced.verdicts.iter().filter_map(|verdict| {

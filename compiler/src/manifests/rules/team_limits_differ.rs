@@ -4,9 +4,10 @@ use gpuc_schema::config::{Amounts, Quantity};
 use gpuc_schema::{Span, Spanned};
 
 use crate::diag::{Code, Report, Severity};
+use crate::manifests::limits::is_made;
 use crate::manifests::read::Object;
 use crate::manifests::{Rule, Scene};
-use crate::model::{Cluster, TEAM_LABEL, Team};
+use crate::model::{Cluster, Team};
 use crate::node::{Entry, Node};
 use crate::placement::{What, limits, thousandths_of};
 
@@ -92,12 +93,6 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             _ => {}
         }
     }
-}
-
-/// Whether gpuc made an object itself.
-fn is_made(object: &Object) -> bool {
-    let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
-    labels.is_some_and(|it| it.get(TEAM_LABEL).is_some())
 }
 
 /// What a quota's names count beside devices, with how many thousandths one of it is.

@@ -1,5 +1,6 @@
 //! What Kubernetes cannot read, or refuses, of an object.
 
+use crate::api_server::Refused;
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::{Rule, Scene, refused};
 
@@ -76,5 +77,6 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    refused::report(scene, &RULE.code, |it| it.unknown_to.is_none(), report);
+    let is_told = |it: &Refused| it.unknown_to.is_none() && it.rule_of.is_none();
+    refused::report(scene, &RULE.code, is_told, report);
 }

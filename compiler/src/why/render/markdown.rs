@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::text::from;
-use super::{Because, Place, Told, untried, visible};
+use super::{Because, Place, Told, untried};
+use crate::diag::render::{cell, code};
 
 /// The answer as Markdown.
 pub fn markdown(told: &Told) -> String {
@@ -11,7 +12,8 @@ pub fn markdown(told: &Told) -> String {
     if let Some(path) = &told.path {
         let _ = write!(text, " {}", code(path));
     }
-    if let Some(value) = told.value.as_ref().filter(|_| told.parts.is_empty()) {
+    let value = told.value.as_ref().filter(|value| !value.is_empty());
+    if let Some(value) = value.filter(|_| told.parts.is_empty()) {
         let _ = write!(text, " is {}", code(value));
     }
     text.push_str("\n\n");
@@ -72,13 +74,56 @@ fn place(place: &Place) -> String {
     code(format!("{}:{} {path}", place.file, place.line).trim_end())
 }
 
-/// Text as code in a cell of a table: one line, and no end of code or cell in it.
-fn code(text: &str) -> String {
-    let text = visible(text).replace('`', "'").replace('|', "\\|");
-    format!("`{text}`")
-}
+#[cfg(test)]
+mod tests {
+    use super::super::{Mover, Told};
+    use super::*;
+    use crate::why::Kind;
 
-/// Text for a cell of a table. Backticks stay, for what is code in messages; HTML does not.
-fn cell(text: &str) -> String {
-    visible(text).replace('|', "\\|").replace('<', "&lt;")
+    #[test]
+    fn what_people_wrote_does_nothing_in_a_comment() {
+        let nasty = "<img src=x> @team ` | [a](https://b.example)";
+        let place = Place {
+            file: "gpu-cluster.yaml".to_owned(),
+            line: 1,
+            column: 1,
+            path: Some(nasty.to_owned()),
+            text: nasty.to_owned(),
+        };
+        let told = Told {
+            version: 1,
+            cluster: "a".to_owned(),
+            file: "README.md".to_owned(),
+            path: None,
+            first_line: 1,
+            last_line: 1,
+            value: Some(nasty.to_owned()),
+            moved_by: vec![Mover {
+                place: place.clone(),
+                tried: nasty.to_owned(),
+                then: nasty.to_owned(),
+            }],
+            reasons: vec![Because {
+                kind: Kind::Rule,
+                what: nasty.to_owned(),
+                of: None,
+                source: Some("https://example.com/@a".to_owned()),
+                inputs: vec![place],
+            }],
+            parts: Vec::new(),
+            tried: 1,
+            untried: 0,
+        };
+        let text = markdown(&told);
+        // Code between a pair of two backticks is not read.
+        let prose: Vec<_> = text.split("``").step_by(2).collect();
+        let prose = prose.concat();
+        for read in ["<img", "@team", " [a", " | [", "https://", "@a"] {
+            assert!(!prose.contains(read), "{read}: {prose}");
+        }
+        for line in text.lines().filter(|line| line.starts_with("| `")) {
+            let ends = line.replace("\\|", "").matches('|').count();
+            assert_eq!(ends, 4, "{line}");
+        }
+    }
 }

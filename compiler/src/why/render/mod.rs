@@ -209,7 +209,7 @@ impl Look<'_> {
 }
 
 /// Text without what a terminal would take for more than text.
-fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let shown = |c: char| if is_unseen(c) { '?' } else { c };
     text.chars().map(shown).collect()
 }

@@ -3,7 +3,7 @@
 use crate::node::{Node, Value};
 use crate::source::Span;
 
-use super::super::path::{Path, Step, is_leaf, walk};
+use super::super::path::{Path, Step, at, is_leaf, walk};
 
 /// A part of the input that is changed to see what moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,20 +76,4 @@ pub(super) fn remove(root: &mut Node, path: &Path) -> Option<()> {
         _ => return None,
     }
     Some(())
-}
-
-/// A part of a document.
-pub(super) fn at<'n>(root: &'n mut Node, path: &[Step]) -> Option<&'n mut Node> {
-    path.iter().try_fold(root, below)
-}
-
-fn below<'n>(node: &'n mut Node, step: &Step) -> Option<&'n mut Node> {
-    match (&mut node.value, step) {
-        (Value::Mapping(entries), Step::Key(key)) => {
-            let entry = entries.iter_mut().find(|entry| entry.key == *key);
-            entry.map(|entry| &mut entry.value)
-        }
-        (Value::Sequence(items), Step::Index(index)) => items.get_mut(*index),
-        _ => None,
-    }
 }

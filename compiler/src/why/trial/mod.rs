@@ -5,8 +5,10 @@
 mod leaf;
 mod moved;
 mod other;
+mod repair;
 mod screen;
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use crate::compile::{Compilation, Options, compile};
@@ -40,6 +42,8 @@ pub struct Trial {
     files: BTreeMap<String, Option<String>>,
     /// Files that were not there before.
     new: BTreeMap<String, String>,
+    /// What became of the files by what else had to be left out, which is not this part's doing.
+    beside: BTreeMap<String, Option<String>>,
 }
 
 /// A part of the input that moves what was asked about.
@@ -59,13 +63,42 @@ pub fn try_one(compilation: &Compilation, leaf: &Leaf, options: &Options<'_>) ->
         return Vec::new();
     };
     let root = &compilation.loaded.root;
-    let attempt = |other: Other| {
-        let after = files(&changed(&compilation.loaded, other.root, options))?;
-        Some(compare(leaf, &before, after, other.tried, other.renamed))
+    let mut trials = Vec::new();
+    let mut wrong = None;
+    let mut attempt = |other: Other, wrong: &mut Option<(Other, Compilation)>| {
+        let after = changed(&compilation.loaded, other.root.clone(), options);
+        match files(&after) {
+            Some(after) => {
+                trials.push(compare(leaf, &before, after, other.tried, other.renamed));
+                return true;
+            }
+            // The first that may be understood with something else left out.
+            None if wrong.is_none() && repair::is_possible(leaf, &after) => {
+                *wrong = Some((other, after));
+            }
+            None => {}
+        }
+        false
     };
-    let changes = others(root, leaf, compilation.cluster.as_ref()).into_iter();
-    let mut trials: Vec<_> = changes.filter_map(attempt).take(CHANGES).collect();
-    trials.extend(without(root, leaf).and_then(attempt));
+    let mut understood = 0;
+    for other in others(root, leaf, compilation.cluster.as_ref()) {
+        understood += usize::from(attempt(other, &mut wrong));
+        if understood == CHANGES {
+            break;
+        }
+    }
+    let mut repairs = Vec::new();
+    if understood == 0 {
+        repairs.extend(wrong);
+    }
+    let mut wrong = None;
+    if let Some(without) = without(root, leaf) {
+        attempt(without, &mut wrong);
+    }
+    repairs.extend(wrong);
+    for (other, after) in repairs {
+        trials.extend(repair::repaired(compilation, leaf, other, after, options));
+    }
     trials.retain(|trial| !trial.files.is_empty());
     trials
 }
@@ -110,6 +143,7 @@ fn compare(
         renamed,
         files,
         new: after,
+        beside: BTreeMap::new(),
     }
 }
 
@@ -137,7 +171,16 @@ impl Trial {
 
     /// What became of some parts of a file.
     fn moved(&self, file: &str, page: &Page, parts: &[At]) -> Vec<Moved> {
-        moved_of(file, page, self.after(file), parts)
+        let moved = moved_of(file, page, self.after(file), parts);
+        let beside = match self.beside.get(file) {
+            None => return moved,
+            Some(None) => After::Gone,
+            Some(Some(text)) => After::Other(text),
+        };
+        let beside = moved_of(file, page, beside, parts);
+        let pairs = moved.into_iter().zip(beside);
+        let own = pairs.map(|(moved, beside)| if moved == beside { Moved::No } else { moved });
+        own.collect()
     }
 }
 
@@ -149,12 +192,20 @@ fn moved_of(file: &str, page: &Page, after: After<'_>, parts: &[At]) -> Vec<Move
         After::Gone => return all(Moved::Gone),
         After::Other(text) => Page::new(file, text),
     };
-    let lines = moved::lines(page.text(), after.text());
-    let one = |at: &At| match (at, page.root(), after.root()) {
-        (At::Whole, _, _) => Moved::Now(None),
-        (At::Field(path), Some(old), Some(new)) => moved::field(old, new, path),
-        (At::Field(_), _, _) => Moved::Gone,
-        (At::Line(line), _, _) => lines.get(line - 1).cloned().unwrap_or(Moved::No),
+    let lines = LazyCell::new(|| moved::lines(page.text(), after.text()));
+    let are_documents = page.root().is_some() && after.root().is_some();
+    let one = |at: &At| match at {
+        At::Whole => Moved::Now(None),
+        At::Field(path) if are_documents => moved::field(page, &after, path),
+        At::Field(_) => Moved::Gone,
+        At::Line(line) => {
+            let fields = page.fields_on(*line);
+            if are_documents && !fields.is_empty() {
+                moved::line(page, &after, &fields)
+            } else {
+                lines.get(line - 1).cloned().unwrap_or(Moved::No)
+            }
+        }
     };
     parts.iter().map(one).collect()
 }
@@ -162,15 +213,23 @@ fn moved_of(file: &str, page: &Page, after: After<'_>, parts: &[At]) -> Vec<Move
 /// What moves each of some parts of a file: of several changes of one part of the input, the first that did. A section
 /// is named only where no part of it is.
 pub fn causes(trials: &[Trial], file: &str, page: &Page, parts: &[At]) -> Vec<Vec<Cause>> {
+    named(trials, file, page, parts, &|_| "it".to_owned())
+}
+
+/// The same, with a name for each part to say what became of it.
+pub(super) fn named(
+    trials: &[Trial],
+    file: &str,
+    page: &Page,
+    parts: &[At],
+    name: &dyn Fn(&At) -> String,
+) -> Vec<Vec<Cause>> {
     let mut causes: Vec<Vec<Cause>> = vec![Vec::new(); parts.len()];
     for trial in trials {
         let moved = trial.moved(file, page, parts);
-        for (causes, moved) in causes.iter_mut().zip(moved) {
-            let then = match moved {
-                Moved::No => continue,
-                Moved::Gone => "it is not there".to_owned(),
-                Moved::Now(Some(value)) => format!("it is `{value}`"),
-                Moved::Now(None) => "it is another".to_owned(),
+        for ((causes, moved), at) in causes.iter_mut().zip(moved).zip(parts) {
+            let Some(then) = moved.said(&name(at)) else {
+                continue;
             };
             if causes
                 .iter()

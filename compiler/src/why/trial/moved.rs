@@ -3,7 +3,9 @@
 use crate::node::{Node, Scalar, Value};
 use crate::yaml::core_schema::Core;
 
-use super::super::path::{Path, Step};
+use super::super::embedded::document;
+use super::super::page::Page;
+use super::super::path::{Path, Step, is_leaf};
 
 /// What became of a part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,10 +16,53 @@ pub(super) enum Moved {
     Gone,
     /// It is another, shown in short where it can be.
     Now(Option<String>),
+    /// It is a text, and something in it is another, in words.
+    Inside(String),
 }
 
-/// What became of a field. Items of lists are told apart by what they are, and not by their number.
-pub(super) fn field(before: &Node, after: &Node, path: &Path) -> Moved {
+impl Moved {
+    /// What became of something of that name, in words; nothing where it stayed.
+    pub(super) fn said(&self, name: &str) -> Option<String> {
+        match self {
+            Self::No => None,
+            Self::Gone => Some(format!("{name} is not there")),
+            Self::Now(Some(value)) => Some(format!("{name} is `{value}`")),
+            Self::Now(None) => Some(format!("{name} is another")),
+            Self::Inside(what) => Some(format!("in {name} {what}")),
+        }
+    }
+}
+
+/// What became of a field: of the document, or of one that is a text of it.
+pub(super) fn field(before: &Page, after: &Page, path: &Path) -> Moved {
+    let is_here = before.root().is_some_and(|root| path.find(root).is_some());
+    let roots = if is_here {
+        before.root().zip(after.root())
+    } else {
+        before.deep().zip(after.deep())
+    };
+    roots.map_or(Moved::Gone, |(old, new)| part(old, new, path))
+}
+
+/// What became of a line by the fields that begin on it. What is below them stands on other lines.
+pub(super) fn line(before: &Page, after: &Page, fields: &[Path]) -> Moved {
+    let Some((old, new)) = before.deep().zip(after.deep()) else {
+        return Moved::Gone;
+    };
+    let moved = fields.iter().map(|path| {
+        let is_section = path.find(old).is_some_and(|node| !is_leaf(node));
+        match part(old, new, path) {
+            Moved::Now(_) if is_section => Moved::No,
+            Moved::Inside(_) => Moved::No,
+            moved => moved,
+        }
+    });
+    let mut moved = moved.filter(|moved| *moved != Moved::No);
+    moved.next().unwrap_or(Moved::No)
+}
+
+/// What became of a part. Items of lists are told apart by what they are, and not by their number.
+fn part(before: &Node, after: &Node, path: &Path) -> Moved {
     let (mut old, mut new) = (before, after);
     for step in &path.0 {
         let found = match step {
@@ -37,29 +82,47 @@ pub(super) fn field(before: &Node, after: &Node, path: &Path) -> Moved {
         };
         (old, new) = (old_below, new_below);
     }
-    if same(old, new) {
-        Moved::No
-    } else {
-        Moved::Now(Some(other(old, new)))
+    let texts = old.text().zip(new.text());
+    match texts.filter(|(text, _)| text.trim().contains('\n')) {
+        _ if same(old, new) => Moved::No,
+        Some((old, new)) => Moved::Inside(inside(old, new)),
+        None => Moved::Now(Some(shown(new))),
     }
 }
 
-/// What is another now: of a text of many lines, the first line that is.
-fn other(old: &Node, new: &Node) -> String {
-    let lines = old
-        .text()
-        .filter(|text| text.trim().contains('\n'))
-        .zip(new.text());
-    let Some((old, new)) = lines else {
-        return shown(new);
+/// What is another in a text of many lines: the first field that is where it is a document, or else the first line.
+fn inside(old: &str, new: &str) -> String {
+    let pages = document(old).zip(document(new));
+    if let Some((old, new)) = &pages
+        && let Some(what) = field_inside(old, new)
+    {
+        return what;
+    }
+    let said = |text: &str, moved: Vec<Moved>| {
+        let mut pairs = text.lines().zip(moved);
+        pairs.find_map(|(line, moved)| moved.said(&format!("the line `{}`", short(line))))
     };
-    let same = old
-        .lines()
-        .zip(new.lines())
-        .take_while(|(old, new)| old == new);
-    new.lines()
-        .nth(same.count())
-        .map_or_else(|| short(new), short)
+    if let Some(what) = said(old, lines(old, new)) {
+        return what;
+    }
+    let mut more = new.lines().zip(lines(new, old));
+    let more = more.find(|(_, moved)| *moved != Moved::No);
+    more.map_or_else(
+        || "a blank line is another".to_owned(),
+        |(line, _)| format!("there is the line `{}`", short(line)),
+    )
+}
+
+fn field_inside(old: &Page, new: &Page) -> Option<String> {
+    let whole = Path::default();
+    let name = |path: &Path| format!("`{path}`");
+    let gone = old.leaves(&whole).into_iter();
+    let mut gone = gone.filter_map(|path| field(old, new, &path).said(&name(&path)));
+    gone.next().or_else(|| {
+        let mut more = new.leaves(&whole).into_iter();
+        let more = more.find(|path| field(new, old, path) == Moved::Gone)?;
+        Some(format!("there is {}", name(&more)))
+    })
 }
 
 /// The item that took the place of another.
@@ -206,7 +269,6 @@ fn common(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::page::Page;
     use super::*;
 
     #[test]
@@ -228,8 +290,7 @@ mod tests {
     fn items_are_told_apart_by_what_they_are() {
         let moved = |before: &str, after: &str, path: &str| {
             let [before, after] = [before, after].map(|text| Page::new("a.yaml", text));
-            let path = Path::read(path).unwrap();
-            field(before.root().unwrap(), after.root().unwrap(), &path)
+            field(&before, &after, &Path::read(path).unwrap())
         };
         let two = "l: [{name: a, v: 1}, {name: b, v: 2}]";
         assert_eq!(moved(two, "l: [{name: b, v: 2}]", "l[1].v"), Moved::No);
@@ -241,10 +302,35 @@ mod tests {
             Moved::Now(Some("1".to_owned()))
         );
         assert_eq!(moved("a: 1", "b: 1", "a"), Moved::Gone);
-        let now = Moved::Now(Some("c: 3".to_owned()));
+    }
+
+    #[test]
+    fn a_text_is_compared_by_what_it_holds() {
+        let became = |before: &str, after: &str, path: &str| {
+            let text = |text: &str| format!("a: |\n{}\n", text.replace("\n", "\n  "));
+            let [before, after] = [before, after].map(|it| Page::new("a.yaml", &text(it)));
+            let path = Path::read(path).unwrap();
+            field(&before, &after, &path).said("it").unwrap_or_default()
+        };
+        let config = "\nb: [1, 2]\nc:\n  d: x";
+        let less = "\nb: [1]\nc:\n  d: x";
+        assert_eq!(became(config, less, "a"), "in it `b[1]` is not there");
+        assert_eq!(became(config, less, "a.b[0]"), "");
+        assert_eq!(became(config, less, "a.b[1]"), "it is not there");
+        assert_eq!(became(config, less, "a.c.d"), "");
+        assert_eq!(became(less, config, "a"), "in it there is `b[1]`");
+        let other = "\nb: [1, 2]\nc:\n  d: y";
+        assert_eq!(became(config, other, "a"), "in it `c.d` is `y`");
+        assert_eq!(became(config, other, "a.c.d"), "it is `y`");
+        let script = "\nset -e\none\ntwo";
+        let short = "\nset -e\ntwo";
         assert_eq!(
-            moved("a: |\n  b: 1\n  c: 2\n", "a: |\n  b: 1\n  c: 3\n", "a"),
-            now
+            became(script, short, "a"),
+            "in it the line `one` is not there"
         );
+        assert_eq!(became(short, script, "a"), "in it there is the line `one`");
+        let json = "\n{\"x\": 1,\n\"y z\": 2}";
+        let other = "\n{\"x\": 1,\n\"y z\": 3}";
+        assert_eq!(became(json, other, "a"), "in it `y z` is `3`");
     }
 }

@@ -10,8 +10,8 @@ use crate::node::{Entry, Node, Scalar, Value};
 use crate::schema;
 use crate::yaml::core_schema::Core;
 
-use super::super::path::{Path, Step, walk};
-use super::leaf::{Leaf, at, replaced};
+use super::super::path::{Path, Step, at, walk};
+use super::leaf::{Leaf, replaced};
 
 /// The document with one thing changed.
 pub(super) struct Other {
@@ -179,10 +179,9 @@ fn near(text: &str) -> Vec<String> {
 fn beside(root: &Node, leaf: &Leaf, text: &str) -> Vec<String> {
     let mut texts = Vec::new();
     walk(root, &mut |path, node| {
-        let is_name = matches!(path.0.last(), Some(Step::Key(key)) if key == "name");
         let is_like = path.keys() == leaf.path.keys();
         if let Some(other) = node.text().filter(|other| *other != text)
-            && (is_name || is_like)
+            && (is_name_at(path) || is_like)
         {
             texts.push(other.to_owned());
         }
@@ -200,10 +199,13 @@ fn everywhere(root: &Node, leaf: &Leaf, scalar: &Scalar, cluster: Option<&Cluste
         return Vec::new();
     };
     let mut count = 0;
-    walk(root, &mut |_, node| {
+    let mut is_of_name = false;
+    walk(root, &mut |path, node| {
         count += usize::from(node.text().is_some_and(|text| text.starts_with(old)));
+        is_of_name |= node.text() == Some(old) && is_name_at(path);
     });
-    if count < 2 {
+    // Where something is called so, what stands here is the name's doing, and not this place's.
+    if count < 2 || is_of_name {
         return Vec::new();
     }
     let texts = values(root, leaf, scalar, cluster)
@@ -263,7 +265,11 @@ fn renamed(root: &Node, leaf: &Leaf, scalar: &Scalar) -> Option<Other> {
 
 /// Whether it is a name, by which files are called too.
 fn is_name(leaf: &Leaf) -> bool {
-    matches!(leaf.path.0.last(), Some(Step::Key(key)) if key == "name")
+    is_name_at(&leaf.path)
+}
+
+fn is_name_at(path: &Path) -> bool {
+    matches!(path.0.last(), Some(Step::Key(key)) if key == "name")
 }
 
 fn rename(node: &mut Node, old: &str, new: &str) {

@@ -13,7 +13,7 @@ use super::{After, changed, moved_of};
 use crate::compile::{Compilation, Options};
 use crate::lock::LOCK_FILE;
 use crate::source::Span;
-use crate::why::{Asked, At, Index, Path, touches};
+use crate::why::{Asked, At, Path, touches};
 
 /// How much work is done at most: compilations times the size of the document, since each of them reads all of it.
 const MOST: usize = 80_000;
@@ -37,7 +37,7 @@ const ENOUGH: usize = 2;
 pub fn suspects(
     compilation: &Compilation,
     leaves: Leaves,
-    (index, asked): (&Index<'_>, &Asked),
+    asked: &Asked,
     options: &Options<'_>,
     tick: &(dyn Fn() + Sync),
 ) -> (Vec<Leaf>, usize) {
@@ -55,7 +55,7 @@ pub fn suspects(
         compilation,
         options,
         asked,
-        parts: parts(index, asked),
+        parts: parts(asked),
         left: AtomicUsize::new(most.saturating_sub(all.len() * EACH)),
         tick,
     };
@@ -65,14 +65,11 @@ pub fn suspects(
 }
 
 /// What is looked at.
-fn parts(index: &Index<'_>, asked: &Asked) -> Vec<At> {
+fn parts(asked: &Asked) -> Vec<At> {
     match &asked.at {
         At::Field(path) => {
-            let parts = index.parts(&asked.file, &asked.page).into_iter();
-            let parts = parts.map(|(at, _)| at);
-            parts
-                .filter(|at| matches!(at, At::Field(leaf) if leaf.is_below(path)))
-                .collect()
+            let leaves = asked.page.leaves(path).into_iter();
+            leaves.map(At::Field).collect()
         }
         at => vec![at.clone()],
     }

@@ -13,7 +13,7 @@ use Impact::{
     Added, Nothing, PluginRestarted, QuotaCut, QuotaRaised, ServiceRestarted, WatchedDifferently,
     WorkloadRestarted,
 };
-use table::{Kind, Row, find};
+use table::{Kind, Row, TOPOLOGY_NAME, find};
 
 /// Whether it is known what becomes of a kind.
 pub fn is_known(group: &str, kind: &str) -> bool {
@@ -226,6 +226,7 @@ fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta
     let row = kind.rows.iter().filter(|row| fits(row.key()));
     let row = row.max_by_key(|row| row.key().len());
     let fixed = kind.fixed.iter().find(|(key, _)| fits(key));
+    let fixed = fixed.filter(|_| !is_free(setting, kind, delta));
     if let (Some((key, source)), None) = (fixed, row) {
         let impact = match kind.name {
             // It is bound to a claim, which pods use.
@@ -288,6 +289,14 @@ fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta
 /// watches.
 fn is_read(kind: &Kind) -> bool {
     kind.name == "Namespace" || kind.changed == WatchedDifferently
+}
+
+/// Whether a flavor may be changed, because it names no topology: the rules of its CRD begin with
+/// `!has(oldSelf.topologyName)`.
+fn is_free(setting: &Setting<'_>, kind: &Kind, delta: &Delta) -> bool {
+    let was = setting.before.all.get(&delta.key);
+    kind.name == "ResourceFlavor"
+        && was.is_some_and(|part| !part.leaves.contains_key(TOPOLOGY_NAME))
 }
 
 /// What a restart of an object's pods means, by what they are for.

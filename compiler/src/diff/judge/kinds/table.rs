@@ -91,6 +91,8 @@ const PRIORITY: &str = "kubernetes/kubernetes pkg/apis/scheduling/validation/val
     2026-11-22";
 const CLASS: &str = "kubernetes/kubernetes pkg/apis/storage/validation/validation.go, ValidateStorageClassUpdate, read \
     2026-11-22";
+/// By which a flavor names its topology.
+pub(super) const TOPOLOGY_NAME: &str = "spec.topologyName";
 const KUEUE: &str = "kueue 0.19 CRDs, x-kubernetes-validations with oldSelf, read 2026-11-22";
 const JOBSET: &str = "jobset CRD, x-kubernetes-validations with oldSelf; replicatedJobs: \
     kubernetes-sigs/jobset@01078527 pkg/webhooks/jobset_webhook.go, ValidateUpdate; read 2026-11-22";
@@ -265,8 +267,12 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         rows: &[],
-        // Without a topology its labels and tolerations may change; with one they may not.
-        fixed: &[("spec.topologyName", KUEUE)],
+        // Only with a topology: see `is_free`.
+        fixed: &[
+            (TOPOLOGY_NAME, KUEUE),
+            ("spec.nodeLabels", KUEUE),
+            ("spec.tolerations", KUEUE),
+        ],
         ..kind(QUEUES, "ResourceFlavor", AccessChanged)
     },
     Kind {

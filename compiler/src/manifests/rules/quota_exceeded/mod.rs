@@ -128,11 +128,12 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn of(in_turn: bool) -> Self {
+    pub(super) fn of(in_turn: bool) -> Self {
         if in_turn { Self::InTurn } else { Self::Never }
     }
 
-    fn code(self) -> &'static Code {
+    /// The finding that says it.
+    pub(super) fn code(self) -> &'static Code {
         match self {
             Self::Never => &RULE.code,
             Self::InTurn => &job_over_quota::RULE.code,
@@ -266,7 +267,7 @@ fn asked(scene: &Scene<'_>, pod: &Pod<'_>, copies: u64) -> Vec<Asked> {
 }
 
 /// How many pods a plain controller makes at once; one of others, whose pods a controller of their own makes.
-fn copies(scene: &Scene<'_>, pod: &Pod<'_>) -> Count {
+pub(super) fn copies(scene: &Scene<'_>, pod: &Pod<'_>) -> Count {
     let job = jobs::of_job(scene.cluster, pod);
     let count = job.or_else(|| services::at_once(scene, pod));
     count.unwrap_or(Count {

@@ -1,0 +1,111 @@
+//! Files in submodules: a revision of the repository around them has only a commit of each.
+
+use tempfile::TempDir;
+
+use super::command::{commit, committed, edit, git, gpuc, said};
+
+/// A repository with one in it that has a cluster, as a submodule, in which another commit came since.
+fn outer() -> TempDir {
+    let inner = committed();
+    let outer = TempDir::new().unwrap();
+    git(outer.path(), &["init", "-q"]);
+    let from = inner.path().to_str().unwrap();
+    let add = [
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        from,
+        "sub",
+    ];
+    git(outer.path(), &add);
+    commit(outer.path());
+    let sub = outer.path().join("sub");
+    edit(&sub, "replicas: 4", "replicas: 6");
+    commit(&sub);
+    commit(outer.path());
+    outer
+}
+
+fn words(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_cluster_in_a_submodule_is_not_told_as_new() {
+    let outer = outer();
+    let output = gpuc(
+        outer.path(),
+        &["diff", "--base", "HEAD~1", "sub", "--out", "sub/clusters"],
+    );
+    // The path's own repository: that another one was meant is said, with what to type.
+    let hint = words(&output);
+    assert!(said(&output).contains("plugin-restarted"), "{hint}");
+    assert!(
+        hint.contains("sub is a submodule, and HEAD~1 names a commit of its own"),
+        "{hint}"
+    );
+    assert!(hint.contains("rev-parse 'HEAD~1:sub')\"`"), "{hint}");
+    // Where files are searched for, the repository is the outer one.
+    let output = gpuc(outer.path(), &["diff", "--base", "HEAD~1", "."]);
+    let hint = words(&output);
+    assert_eq!(output.status.code(), Some(2), "{hint}{}", said(&output));
+    assert!(
+        hint.contains("sub/gpu-cluster.yaml is in a submodule"),
+        "{hint}"
+    );
+    let at = hint.find("--base ").unwrap() + "--base ".len();
+    let base = &hint[at..at + 10];
+    let typed = ["diff", "sub", "--base", base, "--out", "sub/clusters"];
+    let output = gpuc(outer.path(), &typed);
+    assert!(
+        said(&output).contains("plugin-restarted"),
+        "{}",
+        words(&output)
+    );
+    assert!(
+        !words(&output).contains("is a submodule"),
+        "{}",
+        words(&output)
+    );
+    // Inside of it there is nothing to mistake.
+    let output = gpuc(&outer.path().join("sub"), &["diff", "--base", "HEAD~1"]);
+    assert!(!words(&output).contains("submodule"), "{}", words(&output));
+    assert!(
+        said(&output).contains("plugin-restarted"),
+        "{}",
+        words(&output)
+    );
+}
+
+#[test]
+fn a_submodule_that_is_new_brings_new_clusters() {
+    let outer = outer();
+    git(outer.path(), &["checkout", "-q", "--orphan", "other"]);
+    git(
+        outer.path(),
+        &["rm", "-q", "--cached", "-r", "sub", ".gitmodules"],
+    );
+    std::fs::write(outer.path().join("note"), "a").unwrap();
+    git(outer.path(), &["add", "note"]);
+    git(
+        outer.path(),
+        &[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.com",
+            "commit",
+            "-qm",
+            "a",
+        ],
+    );
+    let output = gpuc(outer.path(), &["diff", "--base", "HEAD", "."]);
+    assert!(
+        said(&output).contains("a new cluster"),
+        "{}{}",
+        said(&output),
+        words(&output)
+    );
+}

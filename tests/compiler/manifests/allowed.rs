@@ -1,0 +1,75 @@
+//! What objects allow of themselves, by the annotation `gpuc.dev/allow`.
+
+use gpuc::diag::{Levels, Report, Severity, apply};
+use gpuc::manifests::{self, Manifests};
+
+use super::{LAB, cluster};
+
+/// An image that moves beside GPUs, which is a warning.
+const POD: &str = "tolerations: [{operator: Exists}], containers: [{name: a, image: \"r.example.com/a:latest\", \
+    resources: {limits: {nvidia.com/gpu: 1}}}]";
+
+fn pod(allow: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: a, annotations: {{gpuc.dev/allow: \"{allow}\"}}}}\nspec: \
+         {{{spec}}}\n---\n"
+    )
+}
+
+fn template(on_object: &str, on_template: &str) -> String {
+    let annotations = |allow: &str| format!("annotations: {{gpuc.dev/allow: \"{allow}\"}}");
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: a, {}}}\nspec:\n  \
+         selector: {{matchLabels: {{a: b}}}}\n  \
+         template:\n    metadata: {{labels: {{a: b}}, {}}}\n    spec: {{{POD}}}\n",
+        annotations(on_object),
+        annotations(on_template)
+    )
+}
+
+/// The ids and levels of what is found.
+fn found(text: &str, deny: &[&str]) -> Vec<(&'static str, Severity)> {
+    let mut outcome = cluster(LAB);
+    let (mut manifests, mut report) = (Manifests::default(), Report::default());
+    manifests.read("a.yaml", text, &mut outcome.sources, &mut report);
+    let compiled = outcome.compilations[0].cluster.as_ref().unwrap();
+    manifests::check(compiled, &manifests, &outcome.sources, &mut report);
+    let levels = Levels {
+        deny: deny.iter().map(|it| (*it).to_owned()).collect(),
+    };
+    apply(report.diagnostics_mut(), &[], &levels);
+    let found = report.diagnostics().iter();
+    found.map(|it| (it.code.id, it.severity)).collect()
+}
+
+#[test]
+fn an_object_allows_its_own_warnings() {
+    let floating = ("GPUC4016", Severity::Warning);
+    assert_eq!(found(&pod("", POD), &[]), [floating]);
+    for allow in ["manifest-image-floating", "GPUC4016", " GPUC4016 ,"] {
+        assert_eq!(found(&pod(allow, POD), &[]), [], "{allow}");
+    }
+    assert_eq!(found(&template("GPUC4016", ""), &[]), []);
+    assert_eq!(found(&template("", "GPUC4016"), &[]), []);
+    let of_one = format!("{}{}", pod("GPUC4016", POD), pod("", POD));
+    assert_eq!(found(&of_one, &[]), [floating]);
+    let denied = found(&pod("GPUC4016", POD), &["GPUC4016"]);
+    assert_eq!(denied, [("GPUC4016", Severity::Error)]);
+}
+
+#[test]
+fn words_that_allow_nothing_are_found() {
+    let plain = "tolerations: [{operator: Exists}], containers: [{name: a, image: \"r.example.com/a:1.0.0\", \
+    resources: {limits: {nvidia.com/gpu: 1}}}]";
+    let unused = ("GPUC4089", Severity::Warning);
+    let unknown = ("GPUC4088", Severity::Error);
+    assert_eq!(found(&pod("GPUC4016", plain), &[]), [unused]);
+    assert_eq!(found(&pod("GPUC4016, GPUC4087", POD), &[]), [unused]);
+    assert_eq!(found(&pod("manifest-image-floatin", plain), &[]), [unknown]);
+    // An error cannot be allowed, and what it hides may need the other word.
+    let wrong = "tolerations: [{operator: Exists}], containers: [{name: a, image: \"r.example.com/a:1.0.0\", \
+    resources: {limits: {nvidia.com/gpu: 0.5}}}]";
+    let mut both = found(&pod("GPUC4003, GPUC4016", wrong), &[]);
+    both.sort_unstable_by_key(|it| it.0);
+    assert_eq!(both, [("GPUC4003", Severity::Error), unknown]);
+}

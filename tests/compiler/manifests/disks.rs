@@ -1,0 +1,83 @@
+//! What pods may ask of the disk of a node: what holds containers' files there.
+
+use crate::support::compile_text;
+
+/// A pool on a cloud's cluster, and the most of the disk that a pod may ask for, if that is known.
+const POOLS: &[(&str, &str, Option<&str>)] = &[
+    (AWS, "machine: g6.xlarge", Some("100Gi")),
+    (AWS, "machine: g6.xlarge, diskGiB: 300", Some("300Gi")),
+    (AWS, "machine: g6.xlarge, localDisks: scratch", Some("250G")),
+    (GCP, "machine: g2-standard-4", Some("100Gi")),
+    (GCP, "machine: a3-highgpu-8g", Some("6000Gi")),
+    (
+        GCP,
+        "machine: a3-highgpu-8g, localDisks: block",
+        Some("100Gi"),
+    ),
+    (GCP, "machine: a4-highgpu-8g", None),
+    (GCP, "machine: g4-standard-48", None),
+    (AZURE, "machine: Standard_NC24ads_A100_v4", Some("100Gi")),
+    (
+        AZURE,
+        "machine: Standard_NC24ads_A100_v4, diskGiB: 512",
+        Some("512Gi"),
+    ),
+    (HOSTS, "gpu: {model: A30, perNode: 1}, hosts: [b]", None),
+];
+
+const AWS: &str = "aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}";
+const GCP: &str = "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}";
+const AZURE: &str = "azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: demo, \
+                     location: eastus, cluster: {create: {}}}";
+const HOSTS: &str = "onPrem: {context: demo}";
+
+/// Whether a pod that asks for so much of the disk is more than a node has.
+fn is_refused(cloud: &str, pool: &str, asked: &str) -> bool {
+    let system = if cloud == HOSTS { "hosts: [a]" } else { "" };
+    let system = match cloud {
+        AWS => "machine: m7i.large",
+        GCP => "machine: e2-standard-4",
+        AZURE => "machine: Standard_D4s_v5",
+        _ => system,
+    };
+    let mut outcome = compile_text(&format!(
+        "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.34\"}}\n\
+         cloud: {{{cloud}}}\nstack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\nnodePools:\n  \
+         - {{name: cpu, {system}, nodes: {{count: 1}}}}\n  - {{name: gpu, {pool}, nodes: {{count: 1}}}}\n"
+    ));
+    assert!(
+        outcome.compilations[0].cluster.is_some(),
+        "{}",
+        outcome.text()
+    );
+    let before = outcome.findings.len();
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  tolerations: [{{operator: Exists}}]\n  \
+         containers:\n    - {{name: a, image: \"r.example.com/a:1\", resources: {{limits: {{nvidia.com/gpu: 1, \
+         ephemeral-storage: {asked}}}}}}}\n"
+    );
+    outcome.add_manifests(&[("a.yaml", &pod)]);
+    let found = outcome.findings[before..].iter();
+    let found: Vec<_> = found.map(|it| it.code.id).collect();
+    assert!(
+        found.iter().all(|it| *it == "GPUC4008"),
+        "{}",
+        outcome.text()
+    );
+    !found.is_empty()
+}
+
+#[test]
+fn no_pod_has_more_of_a_disk_than_there_is() {
+    for (cloud, pool, most) in POOLS {
+        match most {
+            Some(most) => {
+                assert!(!is_refused(cloud, pool, most), "{pool}: {most}");
+                let (number, unit) = most.split_at(most.find('G').unwrap());
+                let more = format!("{}{unit}", number.parse::<u32>().unwrap() + 1);
+                assert!(is_refused(cloud, pool, &more), "{pool}: {more}");
+            }
+            None => assert!(!is_refused(cloud, pool, "1Pi"), "{pool}"),
+        }
+    }
+}
