@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Levels, Report};
 use gpuc::diff::Committed;
@@ -450,6 +450,26 @@ impl Base {
             machines: lock.map_or_else(BTreeMap::new, |(lock, _)| lock.pins.machines),
         }
     }
+}
+
+/// Why a revision names no commit, and what to type.
+pub(super) fn unknown(name: &str, has_commits: bool) -> anyhow::Error {
+    if !has_commits {
+        return anyhow!(
+            "`{name}` names nothing yet: this repository has no commit\n\
+             help: commit once (`git add --all && git commit`), or name a folder to compare with"
+        );
+    }
+    if name.starts_with("HEAD") {
+        return anyhow!(
+            "`{name}` goes back further than the first commit that this repository has\n\
+             help: compare with a commit that `git log` lists; in CI, check out with the whole history"
+        );
+    }
+    anyhow!(
+        "`{name}` is neither a folder nor a commit that this repository has\n\
+         help: fetch it first (`git fetch origin main`; in CI, check out with the whole history)"
+    )
 }
 
 impl World for Base {

@@ -395,20 +395,7 @@ fn commit(root: &Path, name: &str) -> Result<String> {
         return Ok(commit);
     }
     let head = ask(root, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
-    Err(match head {
-        None => anyhow!(
-            "`{name}` names nothing yet: this repository has no commit\n\
-             help: commit once (`git add --all && git commit`), or name a folder to compare with"
-        ),
-        Some(_) if name.starts_with("HEAD") => anyhow!(
-            "`{name}` goes back further than the first commit that this repository has\n\
-             help: compare with a commit that `git log` lists; in CI, check out with the whole history"
-        ),
-        Some(_) => anyhow!(
-            "`{name}` is neither a folder nor a commit that this repository has\n\
-             help: fetch it first (`git fetch origin main`; in CI, check out with the whole history)"
-        ),
-    })
+    Err(super::base::unknown(name, head.is_some()))
 }
 
 /// The commit where two revisions part, as git writes it: `A...B`, where a side that is left out is HEAD.
