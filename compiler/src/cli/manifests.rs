@@ -101,6 +101,12 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     for file in &files {
         manifests.read(&file.path, &file.text, sources, &mut report);
     }
+    let is_read = |path: &str| files.iter().any(|file| file.path == path);
+    if is_read(STDIN) && report.diagnostics().is_empty() && !manifests.has(STDIN, sources) {
+        let text = "there is no object on standard input\nhelp: pipe what is applied, such as `helm template …` or \
+                    `kubectl kustomize …`";
+        return Err(Usage(text.to_owned()).into());
+    }
     manifests::check(cluster, &manifests, sources, &mut report);
     heed(report.diagnostics_mut());
     run.report.append(report);

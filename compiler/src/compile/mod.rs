@@ -51,6 +51,16 @@ pub struct Compilation {
 
 /// Compiles one document.
 pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
+    run(loaded, options, false)
+}
+
+/// Compiles a document that was changed to see what becomes of it: what is wrong with one that cannot be read is of no
+/// interest beyond that.
+pub(crate) fn compile_trial(loaded: Loaded, options: &Options<'_>) -> Compilation {
+    run(loaded, options, true)
+}
+
+fn run(loaded: Loaded, options: &Options<'_>, is_trial: bool) -> Compilation {
     let mut report = Report::default();
     for span in &loaded.poisoned {
         report.poison(*span);
@@ -71,7 +81,9 @@ pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
         return compilation;
     };
     // Without the cloud nearly every other name would be judged by the wrong facts.
-    if !config.cloud.span.is_written() || report.is_poisoned_at(config.cloud.span) {
+    let is_cloud_read =
+        config.cloud.span.is_written() && !report.is_poisoned_at(config.cloud.span);
+    if !is_cloud_read || is_trial && report.has_errors() {
         compilation.report = report;
         return compilation;
     }

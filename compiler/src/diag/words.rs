@@ -32,6 +32,14 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     }
 }
 
+/// The one word that another is but for its case, a letter, or two of a long one.
+pub fn slip<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let meant = nearest(word, candidates)?;
+    let (word, own) = (word.to_lowercase(), meant.to_lowercase());
+    let most = if own.len() < 8 { 1 } else { 2 };
+    (strsim::damerau_levenshtein(&word, &own) <= most).then_some(meant)
+}
+
 /// A count with its word: `1 node`, `2 nodes`.
 pub fn counted<N: Copy + PartialEq + From<bool> + Display>(count: N, word: &str) -> String {
     let s = if count == N::from(true) { "" } else { "s" };

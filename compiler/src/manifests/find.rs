@@ -2,6 +2,7 @@
 
 use crate::node::{Node, Value};
 
+use super::completed;
 use super::pod::{Container, Pod};
 use super::read::Object;
 
@@ -34,7 +35,7 @@ const OPEN: &[&str] = &[
 /// Argo's kinds of steps, which get tolerations and labels from their workflow.
 ///
 /// Source: argoproj/argo-workflows `pkg/apis/workflow/v1alpha1/workflow_types.go`, `Template` (from memory).
-const ARGO: &[&str] = &[
+pub(super) const ARGO: &[&str] = &[
     "Workflow",
     "WorkflowTemplate",
     "ClusterWorkflowTemplate",
@@ -55,7 +56,7 @@ const CONTAINERS: &[&str] = &[
 /// The parts of `KServe`'s `InferenceService`.
 ///
 /// Source: kserve/kserve `pkg/apis/serving/v1beta1/inference_service.go`, `InferenceServiceSpec` (from memory).
-const SERVED: &[&str] = &["predictor", "transformer", "explainer"];
+pub(super) const SERVED: &[&str] = &["predictor", "transformer", "explainer"];
 
 /// Whether an object holds parts of other objects and makes no pods of them itself.
 pub(super) fn holds_values(object: &Object) -> bool {
@@ -161,6 +162,7 @@ fn pod<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
         containers: containers(init, listed),
         is_open,
         around: None,
+        placed: None,
     })
 }
 
@@ -207,6 +209,7 @@ fn step<'n>(object: &'n Object, spec: &'n Node) -> Option<Pod<'n>> {
         containers,
         is_open: true,
         around: workflow(object, spec),
+        placed: None,
     })
 }
 
@@ -232,7 +235,10 @@ fn workflow<'n>(object: &'n Object, template: &'n Node) -> Option<&'n Node> {
 fn trainer<'n>(object: &'n Object, pods: &mut Vec<Pod<'n>>) {
     let spec = object.root.get("spec");
     if let Some(trainer) = spec.and_then(|spec| spec.get("trainer")) {
-        pods.push(completed(object, trainer, trainer));
+        pods.push(Pod {
+            placed: Some(completed::patch(object).unwrap_or(trainer)),
+            ..completed(object, trainer, trainer)
+        });
     }
 }
 
@@ -256,7 +262,11 @@ fn served<'n>(object: &'n Object, pods: &mut Vec<Pod<'n>>) {
 fn spark<'n>(object: &'n Object, node: &'n Node, pods: &mut Vec<Pod<'n>>) {
     for entry in node.entries() {
         let is_role = ["driver", "executor"].contains(&entry.key.as_str());
-        if is_role && entry.value.get("resources").is_some() {
+        let is_sized = || {
+            let mut keys = ["resources", "cores", "coreRequest", "memory"].iter();
+            keys.any(|key| entry.value.get(key).is_some())
+        };
+        if is_role && is_sized() {
             pods.push(completed(object, &entry.value, &entry.value));
         } else if ["spec", "template"].contains(&entry.key.as_str()) {
             spark(object, &entry.value, pods);
@@ -271,5 +281,6 @@ fn completed<'n>(object: &'n Object, spec: &'n Node, container: &'n Node) -> Pod
         containers: containers(&[], [container]),
         is_open: true,
         around: None,
+        placed: Some(spec),
     }
 }

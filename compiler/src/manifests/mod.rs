@@ -9,6 +9,7 @@
 
 mod allowed;
 mod claims;
+mod completed;
 mod edit;
 mod find;
 mod gangs;
@@ -17,6 +18,8 @@ mod jobs;
 mod layers;
 mod limits;
 mod mend;
+mod near;
+mod operators;
 mod place;
 mod pod;
 mod ray;
@@ -150,9 +153,15 @@ fn is_of_names(code: &Code) -> bool {
 const LOOKED_INTO: &[(&str, &str)] = &[
     ("keda.sh", "ScaledObject"),
     ("kueue.x-k8s.io", "ResourceFlavor"),
+    ("ray.io", "RayCluster"),
+    ("ray.io", "RayJob"),
+    ("ray.io", "RayService"),
     ("resource.k8s.io", "ResourceClaim"),
     ("resource.k8s.io", "ResourceClaimTemplate"),
     ("resource.nvidia.com", "ComputeDomain"),
+    ("serving.kserve.io", "InferenceService"),
+    ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
+    ("sparkoperator.k8s.io", "SparkApplication"),
 ];
 
 /// Whether anything is asked of an object, beside that it can be read.

@@ -10,6 +10,7 @@ use crate::placement::{
 use crate::source::Span;
 
 use super::claims::{self, Given};
+use super::completed;
 use super::pod::{Container, Pod};
 use super::read::Object;
 use super::resources::{Amount, amount, is_unknown};
@@ -106,15 +107,17 @@ pub(super) fn held<'s>(
     let mut counts = demand.resources.iter().map(|request| request.count);
     let claims = demand.claims.len() + demand.unread_claims.len();
     let asks_for_devices = claims > 0 || counts.any(|count| count > 0);
+    // What completes the pod may tolerate taints; what it says of labels comes to what is written.
+    let is_completed = pod.is_open && pod.around.is_none();
+    let may_tolerate = is_completed && !completed::tolerates_no_more(pod);
+    // Kueue adds the tolerations and labels of the pool that has the devices, and changes none that are there.
+    let is_tolerated = may_tolerate || (is_queued(cluster, pod) && asks_for_devices);
+    let is_unknown = is_completed && pod.placed.is_none();
     for verdict in &mut verdicts {
-        if pod.is_open && pod.around.is_none() {
-            // What completes the pod may choose nodes and tolerate taints.
-            verdict.reasons.retain(|reason| !is_of_nodes(reason));
-        } else if is_queued(cluster, pod) && asks_for_devices {
-            // Kueue adds the tolerations and labels of the pool that has the devices, and changes none that are there.
-            let is_taint = |why: &Why| matches!(why, Why::Taint { .. });
-            verdict.reasons.retain(|reason| !is_taint(&reason.why));
-        }
+        verdict.reasons.retain(|reason| {
+            let is_taint = matches!(reason.why, Why::Taint { .. });
+            !(is_taint && is_tolerated) && !(is_unknown && is_of_nodes(reason))
+        });
     }
     Some((demand, verdicts))
 }
@@ -127,8 +130,11 @@ fn is_understood(cluster: &Cluster, pod: &Pod<'_>) -> bool {
     })
 }
 
-/// What a pod asks for. Of one that a runtime completes only its devices are known.
+/// What a pod asks for. Of one that a runtime completes only what its object says is known.
 fn demand(cluster: &Cluster, pod: &Pod<'_>) -> Demand {
+    if pod.placed.is_some() {
+        return completed::demand(pod);
+    }
     if pod.spec.get("containers").is_some() {
         let namespace = pod.object.namespace.as_deref();
         let given = namespace.map(|namespace| Defaults::of(cluster, namespace));
@@ -223,7 +229,7 @@ fn is_of_nodes(reason: &Reason) -> bool {
 }
 
 fn is_of_labels(why: &Why) -> bool {
-    matches!(why, Why::Label { .. } | Why::NoTerm { .. } | Why::NodeField)
+    why.is_of_label()
 }
 
 /// Whether a reason is that nodes have no such devices at all.
@@ -300,7 +306,7 @@ impl<'s> Unplaced<'s> {
         let pod = &pods[self.pod];
         let mut gpus = pod.containers.iter().filter_map(Container::gpus);
         let gpus = gpus.next().map(|entry| entry.key_span);
-        gpus.or_else(|| Some(pod.spec.get("nodeSelector")?.span()))
+        gpus.or_else(|| Some(pod.nodes().get("nodeSelector")?.span()))
             .or_else(|| pod.spec.get("containers").map(Node::span))
             .unwrap_or_else(|| pod.spec.span())
     }

@@ -17,6 +17,9 @@ pub struct Pod<'n> {
     pub is_open: bool,
     /// What says on which nodes it runs where the pod itself does not: the specification of Argo's workflow.
     pub around: Option<&'n Node>,
+    /// What says so for a pod that an operator makes of its own kind: a patch of a TrainJob's runtime, a part of
+    /// `KServe`'s, a role of Spark's.
+    pub placed: Option<&'n Node>,
 }
 
 /// A container of a pod.
@@ -37,6 +40,11 @@ impl<'n> Pod<'n> {
     /// The containers that ask for GPUs in their resources.
     pub fn with_gpus(&self) -> impl Iterator<Item = &Container<'n>> {
         self.containers.iter().filter(|it| it.gpus().is_some())
+    }
+
+    /// What says on which nodes it runs.
+    pub fn nodes(&self) -> &'n Node {
+        self.placed.unwrap_or(self.spec)
     }
 
     /// Whether it asks for GPUs, in its resources or by a claim.

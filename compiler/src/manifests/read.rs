@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::diag::{Report, Severity};
 use crate::load::STDIN;
-use crate::node::{Node, Value};
+use crate::node::{Entry, Node, Origin, Scalar, Value};
 use crate::source::{Sources, Span};
 use crate::yaml;
 
@@ -152,7 +152,8 @@ impl Manifests {
             };
             let items = entries.into_iter().find(|entry| entry.key == "items");
             if let Some(Value::Sequence(items)) = items.map(|entry| entry.value.value) {
-                for item in items {
+                for mut item in items {
+                    typed(&mut item, &api_version, kind.trim_end_matches("List"));
                     self.add(path, item, sources);
                 }
             }
@@ -187,9 +188,48 @@ impl Manifests {
         true
     }
 
+    /// Whether anything of a file is an object, a part of one or a kustomization.
+    pub fn has(&self, path: &str, sources: &Sources) -> bool {
+        let is_in = |node: &Node| {
+            let source = sources.get(node.span().source);
+            source.is_some_and(|it| it.path() == path)
+        };
+        let mut passed_over = self.passed_over.iter().filter(|it| it.path == path);
+        self.objects.iter().any(|it| is_in(&it.root))
+            || self.nearly.iter().any(is_in)
+            || passed_over.any(|it| !matches!(it.why, Why::NoObjects))
+    }
+
     fn pass_over(&mut self, path: &str, why: Why) {
         let path = path.to_owned();
         self.passed_over.push(PassedOver { path, why });
+    }
+}
+
+/// Makes an item of a list of one kind say what it is, where it leaves that to the list.
+///
+/// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/helpers.go`, `decodeToList` (from
+/// memory).
+fn typed(item: &mut Node, api_version: &str, kind: &str) {
+    let says = ["apiVersion", "kind"].map(|key| item.get(key).is_some());
+    let span = item.span();
+    let Value::Mapping(entries) = &mut item.value else {
+        return;
+    };
+    if kind.is_empty() || says != [false, false] {
+        return;
+    }
+    for (key, text) in [("kind", kind), ("apiVersion", api_version)] {
+        let value = Value::Scalar(Scalar::Text(text.to_owned()));
+        let entry = Entry {
+            key: key.to_owned(),
+            key_span: span,
+            value: Node {
+                value,
+                origin: Origin::Inherited,
+            },
+        };
+        entries.insert(0, entry);
     }
 }
 
@@ -236,6 +276,21 @@ mod tests {
         assert_eq!(titles, ["Pod a", "Pod b", "Service c"]);
         assert_eq!(manifests.objects[2].namespace.as_deref(), Some("d"));
         assert_eq!(manifests.files, 1);
+    }
+
+    #[test]
+    fn items_of_a_list_of_one_kind_are_of_that_kind() {
+        let text = "apiVersion: batch/v1\nkind: JobList\nitems:\n- {metadata: {name: a}}\n\
+                    - {apiVersion: v1, kind: Pod, metadata: {name: b}}\n";
+        let (manifests, _) = read("a.yaml", text);
+        let titles: Vec<_> = manifests.objects.iter().map(Object::title).collect();
+        assert_eq!(titles, ["Job a", "Pod b"]);
+        assert_eq!(manifests.objects[0].api_version, "batch/v1");
+        let (manifests, _) = read(
+            "a.yaml",
+            "apiVersion: v1\nkind: List\nitems: [{metadata: {name: a}}]\n",
+        );
+        assert!(manifests.objects.is_empty());
     }
 
     #[test]

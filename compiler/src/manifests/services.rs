@@ -16,7 +16,7 @@ use super::claims::{CLAIM, may_meet, of_pod};
 use super::place::held;
 use super::pod::Pod;
 use super::read::Object;
-use super::{Scene, ray, sets, volumes};
+use super::{Scene, completed, ray, sets, volumes};
 
 /// Kinds with so many pods as `replicas` says.
 ///
@@ -158,6 +158,9 @@ pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
     let object = pod.object;
     if ray::is_service(object) {
         return ray::count(pod);
+    }
+    if completed::is_served(object) {
+        return completed::served(pod);
     }
     let spec = object.root.get("spec")?;
     if REPLICATED.contains(&object.kind.as_str()) {

@@ -13,7 +13,7 @@ use super::Scene;
 use super::place::{held, is_queued, queue_named};
 use super::pod::Pod;
 use super::read::Object;
-use super::{gangs, jobs, services};
+use super::{completed, gangs, jobs, services};
 
 /// Kinds whose pods wait for each other in any queue.
 const WHOLE: &[&str] = &[
@@ -38,6 +38,7 @@ fn is_whole(cluster: &Cluster, object: &Object) -> bool {
         "TFJob" => QueuedKind::TfJob,
         "JAXJob" => QueuedKind::JaxJob,
         "XGBoostJob" => QueuedKind::XgboostJob,
+        "SparkApplication" => QueuedKind::SparkApplication,
         "PaddleJob" => QueuedKind::PaddleJob,
         kind => return WHOLE.contains(&kind),
     };
@@ -70,6 +71,7 @@ pub(super) fn loads<'p, 's>(scene: &'p Scene<'s>) -> Vec<(&'p Pod<'s>, Load<'s>)
     for pod in scene.pods.iter().filter(|pod| waits(cluster, pod)) {
         let count = jobs::of_job(cluster, pod)
             .or_else(|| gangs::at_once(cluster, pod))
+            .or_else(|| completed::executors(pod))
             .or_else(|| services::count(pod));
         let pods = count.map_or(1, |it| it.pods);
         let Some((demand, verdicts)) = held(cluster, &scene.claims, pod).filter(|_| pods > 0)

@@ -3,7 +3,7 @@
 //! A label is known where gpuc, the kubelet, the cloud or what serves the GPUs writes it. Any other may have been put
 //! on a node by hand, so that nothing follows from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_schema::Span;
 use gpuc_schema::config::{Allocation, DevicePlugin, MigStrategy, NodeLabels as Output};
@@ -37,7 +37,8 @@ pub(super) struct NodeLabels {
     absent: Vec<&'static str>,
 }
 
-const ZONE: &str = "topology.kubernetes.io/zone";
+/// The label of a node's zone.
+pub const ZONE: &str = "topology.kubernetes.io/zone";
 
 impl NodeLabels {
     /// What is known of a label.
@@ -210,6 +211,23 @@ fn products(gpus: &PoolGpus, sharing: &Sharing) -> Vec<String> {
 }
 
 /// Holds node selectors and affinity against the labels of a pool's nodes.
+/// The values that a label has on a pool's nodes, where all of them have it and nobody can give it another one.
+pub fn values_of(cluster: &Cluster, pool: &Pool, key: &str) -> Option<BTreeSet<String>> {
+    let mut values = BTreeSet::new();
+    for labels in NodeLabels::of(cluster, pool) {
+        match labels.get(key) {
+            Held::Is(value) => values.extend([value]),
+            Held::OneOf(all) => {
+                for value in all {
+                    values.insert(value?);
+                }
+            }
+            Held::Begins(_) | Held::Absent | Held::Unknown => return None,
+        }
+    }
+    Some(values)
+}
+
 pub(super) fn look(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
     if demand.selector.is_empty() && demand.affinity.is_none() {
         return;

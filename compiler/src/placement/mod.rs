@@ -33,6 +33,7 @@ pub use defaults::Defaults;
 pub use demand::{Amount, Claim, Demand, Image, Request, Tolerated};
 pub use explain::{best, explain, line};
 pub use image::{Cuda, Gone, cuda_of, gone};
+pub use labels::{ZONE, values_of};
 pub use load::{Group, Load, What, lasts, storage};
 pub use pod::thousandths_of;
 pub(crate) use quantity::thousandths;

@@ -174,6 +174,14 @@ pub enum Why {
 }
 
 impl Why {
+    /// Whether it is that the nodes do not have the labels, or the names, that are asked for.
+    pub fn is_of_label(&self) -> bool {
+        matches!(
+            self,
+            Self::Label { .. } | Self::NoTerm { .. } | Self::NodeField
+        )
+    }
+
     /// Whether the scheduler looks at it. The others stop a pod on its node, or keep several from running at once.
     pub fn is_scheduling(&self) -> bool {
         !matches!(

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use super::{GOOD, Place, Ran};
 
-fn fed(place: &Place, args: &[&str], text: &[u8]) -> Ran {
+pub(super) fn fed(place: &Place, args: &[&str], text: &[u8]) -> Ran {
     let mut command = place.command(args);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();

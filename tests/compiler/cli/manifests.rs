@@ -314,6 +314,13 @@ fn files_without_objects_are_named_and_pipes_without_are_refused() {
         "{}",
         ran.stderr
     );
+    let nothing = "apiVersion: v1\nkind: List\nitems: []\n";
+    for text in ["image: {tag: x}\n", nothing] {
+        let ran = super::inputs::fed(&place, &["check", "--manifests", "-"], text.as_bytes())
+            .ends_with(2);
+        let why = "there is no object on standard input";
+        assert!(ran.stderr.contains(why), "{text}: {}", ran.stderr);
+    }
 }
 
 #[test]

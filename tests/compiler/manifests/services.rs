@@ -44,8 +44,9 @@ fn of(cluster: &str, files: &[String], expected: &[&str]) {
         .collect();
     outcome.add_manifests(&files);
     let found = outcome.findings[before..].iter();
-    // Shared memory is another question, and so is a new version.
-    let found = found.filter(|it| !["GPUC4013", "GPUC4063"].contains(&it.code.id));
+    // Shared memory is another question, and so are a new version and where a DaemonSet waits.
+    let others = ["GPUC4013", "GPUC4063", "GPUC4069"];
+    let found = found.filter(|it| !others.contains(&it.code.id));
     let found: Vec<_> = found.map(|it| it.code.id).collect();
     assert_eq!(found, expected, "{files:?}\n{}", outcome.text());
 }
@@ -95,6 +96,78 @@ fn a_pool_has_no_more_than_its_nodes() {
     let on_each = controller("DaemonSet", "name: d", "minReadySeconds: 1");
     all(&[one(6), on_each.clone()], &[]);
     all(&[one(7), on_each], &["GPUC4039"]);
+}
+
+#[test]
+fn what_operators_make_counts_as_their_kinds_say() {
+    let lab = &clusters()[LAB];
+    let served = |name: &str, more: &str| {
+        format!(
+            "---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {{{name}}}\nspec: {{predictor: \
+             {{{more}tolerations: [{{operator: Exists}}], model: {{modelFormat: {{name: a}}, resources: {{limits: \
+             {{nvidia.com/gpu: 2}}}}}}}}}}\n"
+        )
+    };
+    let here = |more: &str| served("name: a, namespace: x", more);
+    of(lab, &[here("minReplicas: 8, maxReplicas: 20, ")], &[]);
+    of(lab, &[here("minReplicas: 9, ")], &["GPUC4039"]);
+    of(lab, &[here(""), deployment("b", "x", 8)], &["GPUC4039"]);
+    of(
+        lab,
+        &[here("minReplicas: 0, "), deployment("b", "x", 8)],
+        &[],
+    );
+    let stopped = "name: a, namespace: x, annotations: {serving.kserve.io/stop: 'true'}";
+    of(lab, &[served(stopped, "minReplicas: 9, ")], &[]);
+    let ours = "name: a, namespace: research-dev";
+    of(lab, &[served(ours, "minReplicas: 5, ")], &["GPUC4010"]);
+    // A label that says where they are is heard.
+    let patched = |pool: &str, gpus: u32| {
+        format!(
+            "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: t}}\nspec: {{runtimeRef: \
+             {{name: r}}, trainer: {{numNodes: 2, resourcesPerNode: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}, \
+             runtimePatches: [{{manager: a, trainingRuntimeSpec: {{template: {{spec: {{replicatedJobs: [{{name: node, \
+             template: {{spec: {{template: {{spec: {{nodeSelector: {{gpuc.dev/pool: {pool}}}}}}}}}}}}}]}}}}}}}}]}}\n"
+        )
+    };
+    of(lab, &[patched("train", 8)], &[]);
+    of(lab, &[patched("infer", 8)], &["GPUC4009"]);
+    let spark = |size: &str| {
+        format!(
+            "---\napiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {{name: s}}\nspec: {{type: \
+             Java, sparkVersion: '4', driver: {{cores: 1}}, executor: {{{size}, tolerations: [{{operator: Exists}}], gpu: \
+             {{name: nvidia.com/gpu, quantity: 1}}}}}}\n"
+        )
+    };
+    let eks = &clusters()["eks.yaml"];
+    of(eks, &[spark("cores: 40, memory: 100g")], &[]);
+    of(eks, &[spark("cores: 400")], &["GPUC4008"]);
+    of(eks, &[spark("cores: 400, coreRequest: 4")], &[]);
+    of(eks, &[spark("memory: 400g")], &["GPUC4008"]);
+    of(
+        eks,
+        &[spark("memory: 100g, memoryOverhead: 300g")],
+        &["GPUC4008"],
+    );
+}
+
+#[test]
+fn zones_are_counted_where_they_are_known() {
+    let eks = &clusters()["eks.yaml"];
+    let zones = |zones: &str| {
+        let taints = "    taints: [{key: nvidia.com/gpu";
+        eks.replace(taints, &format!("    zones: [{zones}]\n{taints}"))
+    };
+    let apart = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: \
+                 topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: a}}}]}}, tolerations";
+    let pods = deployment("a", "x", 2).replace("tolerations", apart);
+    let pods = pods.replace(
+        "replicas: 2,",
+        "replicas: 2, selector: {matchLabels: {app: a}},",
+    );
+    of(&zones("us-east-1a"), &[pods.clone()], &["GPUC4053"]);
+    of(&zones("us-east-1a, us-east-1b"), &[pods.clone()], &[]);
+    of(eks, &[pods], &[]);
 }
 
 #[test]

@@ -126,7 +126,9 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
     let is_amount = of_type == Some("ResourceRequirements") && is_resource(key);
     let is_free = |meant: &&str| get(node, meant).is_none() && !is_amount;
     let is_label = of_type == Some("LabelSelector");
-    let help = if is_label && near.is_none() {
+    let help = if let Some(instead) = of_older(of_type, key) {
+        instead.to_owned()
+    } else if is_label && near.is_none() {
         format!("write it below `{}.matchLabels`", words(above))
     } else if is_amount {
         format!("write it below `{}.limits`", words(above))
@@ -156,6 +158,34 @@ fn unknown(look: &mut Look<'_>, fields: &[Field], node: &Node, key: &str) {
         unknown_to: project,
         rule_of: None,
     });
+}
+
+/// Fields that older versions of a project had, each with its type and what takes its place.
+///
+/// Source: kubeflow/trainer@v2.3.0 `pkg/apis/trainer/v1alpha1/trainjob_types.go`, `RuntimePatches` (read on
+/// 2026-11-22); what came before, in 2.0 and 2.1, from memory.
+const OF_OLDER: &[(&str, &str, &str)] = &[
+    (
+        "trainer.kubeflow.org/v1alpha1/TrainJob.spec",
+        "podTemplateOverrides",
+        PATCHES,
+    ),
+    (
+        "trainer.kubeflow.org/v1alpha1/TrainJob.spec",
+        "podSpecOverrides",
+        PATCHES,
+    ),
+];
+
+const PATCHES: &str = "write it as a patch of the runtime: `runtimePatches: [{manager: …, trainingRuntimeSpec: \
+                       {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: \
+                       …}}}}]}}}}]`";
+
+/// What takes the place of a field that a type no longer has.
+fn of_older(of_type: Option<&str>, key: &str) -> Option<&'static str> {
+    let mut all = OF_OLDER.iter();
+    let found = all.find(|(name, field, _)| of_type == Some(name) && *field == key)?;
+    Some(found.2)
 }
 
 fn is_resource(key: &str) -> bool {

@@ -1,11 +1,14 @@
 //! Pods that keep apart are more than there are nodes for them.
 
+use std::collections::BTreeSet;
+
 use crate::diag::{Code, Report, Severity, words};
+use crate::manifests::near::{HOST, OwnTerm, own_term};
 use crate::manifests::place::{chooses_a_pool, held};
+use crate::manifests::services::Count;
 use crate::manifests::{Pod, Rule, Scene, services};
-use crate::node::Node;
-use crate::placement::Answer;
-use crate::source::Span;
+use crate::model::Pool;
+use crate::placement::{Answer, ZONE, values_of};
 
 /// Pods that keep apart are more than there are nodes for them.
 pub(super) static RULE: Rule = Rule {
@@ -16,8 +19,9 @@ pub(super) static RULE: Rule = Rule {
         summary: "pods that each need a node of their own are more than the nodes",
         explain: "### What it checks
 
-Services whose pods have a required anti-affinity to each other by `kubernetes.io/hostname`: whether the
-pools that hold them have as many nodes, at their most, as there are `replicas`.
+Services whose pods have a required anti-affinity to each other by `kubernetes.io/hostname`, or by
+`topology.kubernetes.io/zone`: whether the pools that hold them have as many nodes, at their most, or are in
+as many zones, as there are `replicas`.
 
 ### Why it matters
 
@@ -102,7 +106,8 @@ spec:
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
-        let Some((count, place)) = services::count(pod).zip(apart(pod)) else {
+        let own = own_term(pod, "podAntiAffinity");
+        let Some((count, term)) = services::count(pod).zip(own) else {
             continue;
         };
         let Some((demand, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
@@ -114,88 +119,79 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         }
         let holding = verdicts.iter().filter(|it| it.answer() != Answer::No);
         let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
-        let nodes: Option<Vec<_>> = pools.iter().map(|pool| pool.nodes.get()).collect();
-        let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty()) else {
-            continue;
-        };
-        let most: u64 = nodes.iter().map(|nodes| u64::from(nodes.max)).sum();
-        if count.pods <= most {
-            continue;
+        match term.key {
+            HOST => by_node(pod, &count, &term, &pools, report),
+            ZONE => by_zone(scene, pod, &count, &term, &pools, report),
+            _ => {}
         }
-        let message = format!(
-            "{} has {} pods that each need a node of their own, and there are at most {}",
-            pod.title(),
-            count.pods,
-            words::counted(most, "node")
-        );
-        let span = count.span.unwrap_or(place);
-        let mut draft = report.draft(&RULE.code, span, message);
-        draft = draft.label(place, "no two of them on one node");
-        for (pool, nodes) in pools.iter().zip(&nodes) {
-            let most = words::counted(u64::from(nodes.max), "node");
-            draft = draft.label(
-                nodes.max_span,
-                format!("pool `{}` has at most {most}", pool.name),
-            );
-        }
-        draft
-            .help(format!(
-                "write at most {most} `replicas`, or `preferredDuringSchedulingIgnoredDuringExecution`"
-            ))
-            .emit();
     }
 }
 
-/// Where the pods of a controller say that no two of them may be on one node.
-fn apart(pod: &Pod<'_>) -> Option<Span> {
-    let spec = pod.object.root.get("spec")?;
-    let template = spec.get("template")?;
-    template
-        .get("spec")
-        .filter(|it| std::ptr::eq(*it, pod.spec))?;
-    let labels = template.get("metadata")?.get("labels")?;
-    let affinity = pod.spec.get("affinity")?.get("podAntiAffinity")?;
-    let terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")?;
-    let is_own = |term: &&Node| {
-        let of_host =
-            term.get("topologyKey").and_then(Node::text) == Some("kubernetes.io/hostname");
-        let elsewhere = [
-            "namespaces",
-            "namespaceSelector",
-            "matchLabelKeys",
-            "mismatchLabelKeys",
-        ];
-        let is_here = elsewhere.iter().all(|key| term.get(key).is_none());
-        of_host
-            && is_here
-            && term
-                .get("labelSelector")
-                .is_some_and(|it| selects(it, labels))
+fn by_node(pod: &Pod<'_>, count: &Count, term: &OwnTerm<'_>, pools: &[&Pool], report: &mut Report) {
+    let nodes: Option<Vec<_>> = pools.iter().map(|pool| pool.nodes.get()).collect();
+    let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty()) else {
+        return;
     };
-    terms.items().iter().find(is_own).map(Node::span)
+    let most: u64 = nodes.iter().map(|nodes| u64::from(nodes.max)).sum();
+    if count.pods <= most {
+        return;
+    }
+    let message = format!(
+        "{} has {} pods that each need a node of their own, and there are at most {}",
+        pod.title(),
+        count.pods,
+        words::counted(most, "node")
+    );
+    let span = count.span.unwrap_or(term.span);
+    let mut draft = report.draft(&RULE.code, span, message);
+    draft = draft.label(term.span, "no two of them on one node");
+    for (pool, nodes) in pools.iter().zip(&nodes) {
+        let most = words::counted(u64::from(nodes.max), "node");
+        draft = draft.label(
+            nodes.max_span,
+            format!("pool `{}` has at most {most}", pool.name),
+        );
+    }
+    draft.help(help(most)).emit();
 }
 
-/// Whether a selector by labels alone takes something with these labels.
-fn selects(selector: &Node, labels: &Node) -> bool {
-    let wanted = selector.get("matchLabels").map_or(&[][..], Node::entries);
-    let expressions = selector
-        .get("matchExpressions")
-        .map_or(&[][..], Node::items);
-    let has = |key: &str| labels.get(key).and_then(Node::text);
-    let is_in = |expression: &Node| {
-        let text = |key: &str| expression.get(key).and_then(Node::text);
-        let own = text("key").and_then(has);
-        let mut values = expression.get("values").map_or(&[][..], Node::items).iter();
-        match text("operator") {
-            Some("In") => own.is_some() && values.any(|value| value.text() == own),
-            Some("Exists") => own.is_some(),
-            _ => false,
-        }
+fn by_zone(
+    scene: &Scene<'_>,
+    pod: &Pod<'_>,
+    count: &Count,
+    term: &OwnTerm<'_>,
+    pools: &[&Pool],
+    report: &mut Report,
+) {
+    let zones = pools
+        .iter()
+        .map(|pool| values_of(scene.cluster, pool, ZONE));
+    let Some(zones) = zones.collect::<Option<Vec<_>>>() else {
+        return;
     };
-    let is_some = !wanted.is_empty() || !expressions.is_empty();
-    is_some
-        && wanted
-            .iter()
-            .all(|entry| has(&entry.key) == entry.value.text())
-        && expressions.iter().all(is_in)
+    let all: BTreeSet<_> = zones.iter().flatten().collect();
+    let most = all.len() as u64;
+    if all.is_empty() || count.pods <= most {
+        return;
+    }
+    let message = format!(
+        "{} has {} pods that each need a zone of their own, and there {} {}",
+        pod.title(),
+        count.pods,
+        if most == 1 { "is" } else { "are" },
+        words::counted(most, "zone")
+    );
+    let span = count.span.unwrap_or(term.span);
+    let mut draft = report.draft(&RULE.code, span, message);
+    draft = draft.label(term.span, "no two of them in one zone");
+    for (pool, zones) in pools.iter().zip(&zones) {
+        let names: Vec<_> = zones.iter().collect();
+        let text = format!("pool `{}` is in {}", pool.name, words::all(&names, "and"));
+        draft = draft.label(pool.name.span, text);
+    }
+    draft.help(help(most)).emit();
+}
+
+fn help(most: u64) -> String {
+    format!("write at most {most} `replicas`, or `preferredDuringSchedulingIgnoredDuringExecution`")
 }

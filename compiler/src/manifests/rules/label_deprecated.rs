@@ -107,7 +107,10 @@ const NOBODYS: &[&str] = &["accelerator", "hardware-type"];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for pod in &scene.pods {
-        let selector = pod.spec.get("nodeSelector").map_or(&[][..], Node::entries);
+        let selector = pod
+            .nodes()
+            .get("nodeSelector")
+            .map_or(&[][..], Node::entries);
         for entry in selector {
             let new = new(scene, &entry.key);
             let edit = new.and_then(|key| edit::key(scene.sources, entry, key));
@@ -115,7 +118,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let edit = edit.filter(|_| !is_twice);
             say(scene, &entry.key, entry.key_span, edit, report);
         }
-        for key in affinity_keys(pod.spec) {
+        for key in affinity_keys(pod.nodes()) {
             let text = key.text().unwrap_or_default();
             let edit = new(scene, text).and_then(|new| edit::value(scene.sources, key, new));
             say(scene, text, key.span(), edit, report);

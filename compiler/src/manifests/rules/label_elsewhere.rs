@@ -126,7 +126,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 
 /// What a pod requires of labels.
 fn required(pod: &Pod<'_>) -> Vec<Requirement> {
-    let demand = Demand::of_pod(pod.spec, &Defaults::default());
+    let demand = Demand::of_pod(pod.nodes(), &Defaults::default());
     let terms = demand.affinity.into_iter().flatten();
     let mut required = demand.selector;
     required.extend(terms.flat_map(|term| term.labels));
@@ -134,7 +134,7 @@ fn required(pod: &Pod<'_>) -> Vec<Requirement> {
 }
 
 /// The other cloud whose label a key is, unless a pool has it by the file or it says which nodes a pool's are.
-fn elsewhere(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
+pub(super) fn elsewhere(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
     let own = scene.cluster.cloud.facts();
     let pools = scene.cluster.pools.iter();
     let mut written = pools.flat_map(|pool| pool.labels.iter().chain(&pool.selector));

@@ -30,6 +30,7 @@ mod amount_not_whole;
 mod apart_too_many;
 mod api_not_served;
 mod autoscaler_over_limit;
+mod beside_too_many;
 mod claim_class_unknown;
 mod claim_count;
 mod claim_named_twice;
@@ -46,6 +47,7 @@ mod cuda_unknown;
 mod custom_not_served;
 mod custom_refused;
 mod custom_unknown;
+mod daemon_waits;
 mod device_class_unknown;
 mod device_plugin_second;
 mod gang_too_large;
@@ -60,8 +62,10 @@ mod label_deprecated;
 mod label_elsewhere;
 mod limit_range;
 mod memory_tiny;
+mod nodes_elsewhere;
 mod not_looked_into;
 mod nowhere_to_run;
+mod operator_misspelt;
 mod pool_quota_exceeded;
 mod priority_unknown;
 mod privileged;
@@ -90,6 +94,7 @@ mod services_overfill_pool;
 mod shares_several;
 mod shm_missing;
 mod slices_several;
+mod spread_unknown;
 mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
@@ -191,6 +196,11 @@ pub static RULES: &[&Rule] = &[
     &runtime_class_unknown::RULE,
     &update_stuck::RULE,
     &runtime_unknown::RULE,
+    &operator_misspelt::RULE,
+    &nodes_elsewhere::RULE,
+    &beside_too_many::RULE,
+    &spread_unknown::RULE,
+    &daemon_waits::RULE,
     &job_over_quota::RULE,
     &pool_quota_exceeded::RULE,
     &resource_uncounted::RULE,

@@ -1,6 +1,7 @@
 //! A TrainJob names a runtime that is misspelt.
 
 use crate::diag::{Code, Report, Severity, words};
+use crate::manifests::completed::INSTALLED;
 use crate::manifests::{Object, Rule, Scene};
 
 /// A TrainJob names a runtime that is misspelt.
@@ -69,18 +70,6 @@ spec:
     },
     run,
 };
-
-/// The runtimes that Trainer's chart installs.
-///
-/// Source: kubeflow/trainer@v2.3.0 `charts/kubeflow-trainer/files/runtimes`, the names of the files (2026-11-22).
-pub(super) const INSTALLED: &[&str] = &[
-    "deepspeed-distributed",
-    "jax-distributed",
-    "mlx-distributed",
-    "torch-distributed",
-    "torch-distributed-with-cache",
-    "xgboost-distributed",
-];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let is_runtime = |object: &&Object| object.kind.ends_with("TrainingRuntime");

@@ -93,7 +93,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let pod = &scene.pods[unplaced.pod];
         // What Kubernetes cannot read chooses nothing: that is the finding.
         let of_affinity = |found: &Refused| found.path.first() == Some(&Step::from("affinity"));
-        let refused = api_server::look_at_pod(pod.spec, Extent::Part);
+        let refused = api_server::look_at_pod(pod.nodes(), Extent::Part);
         if refused.iter().any(of_affinity) {
             continue;
         }

@@ -169,7 +169,7 @@ fn corrected(
     if own.any(|it| it.span != wrong.span) {
         return None;
     }
-    let list = pod.spec.get("tolerations")?.items();
+    let list = pod.nodes().get("tolerations")?.items();
     let item = list.iter().find(|item| item.span() == wrong.span)?;
     let right = value(missing);
     let mut edits = Vec::new();
@@ -202,13 +202,13 @@ fn flow(toleration: &Toleration) -> String {
 
 fn mended(scene: &Scene<'_>, pod: &Pod<'_>, missing: &[&Toleration]) -> Option<Edit> {
     let values: Vec<Json> = missing.iter().map(|it| value(it)).collect();
-    let there = pod.spec.get("tolerations");
+    let there = pod.nodes().get("tolerations");
     // A template's own would take the place of its workflow's.
     if there.is_none() && pod.around.is_some_and(|it| it.get("tolerations").is_some()) {
         return None;
     }
     let empty = pod
-        .spec
+        .nodes()
         .entry("tolerations")
         .filter(|it| it.value.items().is_empty());
     let filled = empty.and_then(|it| edit::filled(scene.sources, it, &Json::from(values.clone())));
@@ -219,7 +219,7 @@ fn mended(scene: &Scene<'_>, pod: &Pod<'_>, missing: &[&Toleration]) -> Option<E
         (_, []) => None,
         (None, values) => {
             let values = Json::from(values.to_vec());
-            edit::entry(scene.sources, pod.spec, "tolerations", &values)
+            edit::entry(scene.sources, pod.nodes(), "tolerations", &values)
         }
         // Of several one a round: each is found again as long as one is missing.
         (Some(list), [first, rest @ ..]) => {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use gpuc_schema::config::TaintEffect;
 
-use super::runtime_unknown::INSTALLED;
 use crate::diag::{Code, Report, Severity};
+use crate::manifests::completed::is_installed;
 use crate::manifests::place::is_queued;
 use crate::manifests::{Container, Object, Pod, Rule, Scene};
 use crate::model::{Pool, PoolTaint};
@@ -140,13 +140,6 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         of_pod(scene, pod, help, report);
         said = Some(pod.object);
     }
-}
-
-/// Whether a job's runtime is one that Trainer brings: those tolerate nothing.
-fn is_installed(job: &Object) -> bool {
-    let spec = job.root.get("spec");
-    let runtime = spec.and_then(|spec| spec.get("runtimeRef")?.get("name")?.text());
-    runtime.is_some_and(|name| INSTALLED.contains(&name))
 }
 
 fn of_pod(scene: &Scene<'_>, pod: &Pod<'_>, help: &str, report: &mut Report) {

@@ -11,7 +11,7 @@ mod screen;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
-use crate::compile::{Compilation, Options, compile};
+use crate::compile::{Compilation, Options, compile_trial};
 use crate::load::Loaded;
 use crate::lock::LOCK_FILE;
 use crate::node::Node;
@@ -109,7 +109,7 @@ fn changed(loaded: &Loaded, root: Node, options: &Options<'_>) -> Compilation {
         root,
         ..loaded.clone()
     };
-    compile(loaded, options)
+    compile_trial(loaded, options)
 }
 
 /// Every file by its path, and the lock.
