@@ -81,8 +81,7 @@ fn run(loaded: Loaded, options: &Options<'_>, is_trial: bool) -> Compilation {
         return compilation;
     };
     // Without the cloud nearly every other name would be judged by the wrong facts.
-    let is_cloud_read =
-        config.cloud.span.is_written() && !report.is_poisoned_at(config.cloud.span);
+    let is_cloud_read = config.cloud.span.is_written() && !report.is_poisoned_at(config.cloud.span);
     if !is_cloud_read || is_trial && report.has_errors() {
         compilation.report = report;
         return compilation;
