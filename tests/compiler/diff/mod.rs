@@ -25,6 +25,7 @@ mod table;
 mod tainted;
 mod twice;
 mod upgrades;
+mod words;
 
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Diagnostic, Levels, Report};
@@ -99,6 +100,7 @@ pub(crate) fn diff_of(before: Option<&str>, after: Option<&str>) -> Diff {
         before: before.map(|_| &sides.before),
         after: after.map(|_| &sides.after),
         committed: None,
+        lock: None,
     };
     diff(pair, &options(), &sides.sources).unwrap()
 }
@@ -109,6 +111,7 @@ fn of_sides(sides: &Sides) -> Diff {
         before: Some(&sides.before),
         after: Some(&sides.after),
         committed: None,
+        lock: None,
     };
     let options = options();
     diff(pair, &options, &sides.sources).unwrap()

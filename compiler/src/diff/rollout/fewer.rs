@@ -46,6 +46,10 @@ impl Rollout<'_> {
             if let [Some(was), Some(is)] = self.both(name).map(|pool| pool?.nodes.get())
                 && is.max < was.max
             {
+                let grows = [was, is].map(|nodes| nodes.min < nodes.max);
+                if self.setting.keeps_above_maximum(grows).is_some() {
+                    continue;
+                }
                 found.push((name.clone(), Less::Nodes(*was, *is)));
                 continue;
             }
