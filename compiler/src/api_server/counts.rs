@@ -24,7 +24,8 @@ const PRIORITY: i128 = 1_000_000_000;
 /// `ValidatePortNumOrName`, `ValidateNonnegativeField`, `validateTopologySpreadConstraints`, `ValidatePodSpec`,
 /// `ValidateSecurityContext`, `validateKeyToPath`), `pkg/apis/apps/validation/validation.go`,
 /// `pkg/apis/batch/validation/validation.go`, `pkg/apis/autoscaling/validation/validation.go`,
-/// `pkg/apis/networking/validation/validation.go` and `pkg/apis/scheduling/validation/validation.go`.
+/// `pkg/apis/networking/validation/validation.go` and `pkg/apis/scheduling/validation/validation.go`; of sets
+/// kubernetes-sigs/lws@01ebf9bc `pkg/webhooks/leaderworkerset_webhook.go`, `ValidateCreate`.
 const RANGES: &[(&str, &str, i128, i128)] = &[
     ("ConfigMapVolumeSource", "defaultMode", 0, MODE),
     ("ContainerPort", "containerPort", 1, PORT),
@@ -106,6 +107,12 @@ const RANGES: &[(&str, &str, i128, i128)] = &[
     ("TopologySpreadConstraint", "maxSkew", 1, MOST),
     ("TopologySpreadConstraint", "minDomains", 1, MOST),
     ("WeightedPodAffinityTerm", "weight", 1, 100),
+    (
+        "leaderworkerset.x-k8s.io/v1/LeaderWorkerSet.spec.leaderWorkerTemplate",
+        "size",
+        1,
+        MOST,
+    ),
     ("v1.HorizontalPodAutoscalerSpec", "maxReplicas", 1, MOST),
     ("v1.HorizontalPodAutoscalerSpec", "minReplicas", 0, MOST),
     (

@@ -27,6 +27,7 @@ mod references;
 mod rights;
 mod rules;
 mod scaling;
+pub mod schedulers;
 mod scheduling;
 mod security;
 pub mod services;

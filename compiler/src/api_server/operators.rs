@@ -15,6 +15,9 @@ const CONTAINER: &str = "pytorch";
 /// What the operator of a job refuses of it.
 pub(super) fn look(api_version: &str, kind: &str, root: &Node, extent: Extent) -> Vec<Refused> {
     let mut found = Vec::new();
+    if api_version.starts_with("ray.io/") && kind == "RayJob" {
+        return ray_job(root, extent).into_iter().collect();
+    }
     if (api_version, kind) != ("kubeflow.org/v1", "PyTorchJob") {
         return found;
     }
@@ -53,6 +56,34 @@ pub(super) fn look(api_version: &str, kind: &str, root: &Node, extent: Extent) -
         }
     }
     found
+}
+
+/// That a cluster which stays is to go after some time.
+///
+/// Source: ray-project/kuberay `ray-operator/controllers/ray/utils/validation.go`, `validateDeletionConfiguration`
+/// (read 2026-11-22): the operator gives the job the status `ValidationFailed`.
+fn ray_job(root: &Node, extent: Extent) -> Option<Refused> {
+    const STAYS: &str = "shutdownAfterJobFinishes";
+    let spec = root.get("spec")?;
+    let seconds = whole(spec, "ttlSecondsAfterFinished").filter(|it| *it > 0)?;
+    let goes = match spec.get(STAYS).map(read) {
+        None | Some(Read::Nothing) if extent == Extent::Whole => false,
+        Some(Read::Switch(goes)) => goes,
+        _ => return None,
+    };
+    let path = ["spec", "ttlSecondsAfterFinished"].map(Step::from).to_vec();
+    (!goes).then(|| Refused {
+        message: format!(
+            "`{}` is {seconds}, and `{STAYS}` is not `true`",
+            words(&path)
+        ),
+        of_key: false,
+        path,
+        help: format!("write `{STAYS}: true` beside it, or remove it"),
+        meant: None,
+        unknown_to: None,
+        rule_of: None,
+    })
 }
 
 /// That no container of a part is the one that the operator looks for.

@@ -1,4 +1,4 @@
-//! What the webhooks of `JobSet` and `LeaderWorkerSet` refuse of their sets.
+//! What the webhooks of `JobSet`, `LeaderWorkerSet` and Volcano refuse of their sets.
 
 use super::Here;
 use super::counts::share;
@@ -14,6 +14,9 @@ pub(super) fn look(here: &mut Here<'_, '_>) {
     if name.ends_with("/JobSet.spec") || name.ends_with("TrainingRuntime.spec.template.spec") {
         let known = jobs(here);
         targets(here, &known);
+        made_names(here);
+    } else if name == "batch.volcano.sh/v1alpha1/Job.spec" {
+        least(here);
     } else if name.ends_with("/JobSet.spec.network") || name.ends_with("template.spec.network") {
         if let Some(subdomain) = text(here.node, "subdomain") {
             one(
@@ -112,6 +115,100 @@ fn targets(here: &mut Here<'_, '_>, known: &[&str]) {
             help,
         );
         here.meant(near.map(str::to_owned));
+    }
+}
+
+/// The longest name that a label takes.
+const LONGEST: usize = 63;
+
+/// Names of Jobs and of pods are made of those of the set and of its jobs, and are labels of DNS.
+///
+/// Source: kubernetes-sigs/jobset@01078527 `pkg/webhooks/jobset_webhook.go`, `ValidateCreate`.
+fn made_names(here: &mut Here<'_, '_>) {
+    let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    // What a runtime makes is called like the job that uses it.
+    let set = here.above.iter().rev();
+    let set = set.clone().find(|it| it.0.ends_with("/JobSet"));
+    let set = set.and_then(|it| text(it.1.get("metadata")?, "name"));
+    let mut wrong = Vec::new();
+    for (index, job) in items(here.node, "replicatedJobs") {
+        let Some(name) = text(job, "name") else {
+            continue;
+        };
+        let way: Vec<_> = ["replicatedJobs".into(), index.into(), "name".into()].into();
+        if !name.chars().all(is_letter) {
+            let lower = name.to_lowercase().replace(['_', '.'], "-");
+            let meant = Some(lower).filter(|it| it.chars().all(is_letter));
+            wrong.push((way, name, None, meant));
+            continue;
+        }
+        let replicas = match get(job, "replicas").map(read) {
+            None => 1,
+            Some(Read::Whole(replicas)) => replicas,
+            Some(_) => continue,
+        };
+        let Some(set) = set else { continue };
+        let mut made = format!("{set}-{name}-{}", replicas.max(1) - 1);
+        let spec = job.get("template").and_then(|it| it.get("spec"));
+        let is_indexed = spec.is_some_and(|it| {
+            it.get("completionMode").is_none() || text(it, "completionMode") == Some("Indexed")
+        });
+        let pods = spec.and_then(|it| whole(it, "completions"));
+        if let Some(pods) = pods.filter(|_| is_indexed) {
+            made = format!("{made}-{}-abcde", pods.max(1) - 1);
+        }
+        if made.len() > LONGEST {
+            wrong.push((way, name, Some(made.len()), None));
+        }
+    }
+    for (way, name, length, meant) in wrong {
+        let help = match (&meant, length) {
+            (Some(meant), _) => format!("write `{meant}`"),
+            (None, Some(_)) => format!("write a shorter name: a label has at most {LONGEST}"),
+            (None, None) => "write small letters, digits and `-`".to_owned(),
+        };
+        here.refuse(
+            way,
+            |path| match length {
+                Some(length) => format!(
+                    "`{path}` is `{name}`: names that are made of it and of the set's have {length} letters"
+                ),
+                None => format!("`{path}` is `{name}`, of which no name of a Job can be made"),
+            },
+            help,
+        );
+    }
+}
+
+/// No job has more pods than its tasks, and no task more than its replicas.
+///
+/// Source: volcano-sh/volcano@00d06366 `pkg/webhooks/admission/jobs/validate/admit_job.go`, `validateJobCreate`.
+fn least(here: &mut Here<'_, '_>) {
+    let mut all = Some(0_i128);
+    for (index, task) in items(here.node, "tasks") {
+        let replicas = whole(task, "replicas");
+        all = all.zip(replicas).map(|(all, own)| all + own);
+        let (Some(replicas), Some(least)) = (replicas, whole(task, "minAvailable")) else {
+            continue;
+        };
+        if least > replicas {
+            here.refuse(
+                ["tasks".into(), index.into(), "minAvailable".into()],
+                |path| format!("`{path}` is {least}, and the task has {replicas} pods"),
+                format!("write at most {replicas}"),
+            );
+        }
+    }
+    let least = whole(here.node, "minAvailable");
+    if let (Some(all), Some(least)) = (all, least)
+        && all > 0
+        && least > all
+    {
+        here.refuse(
+            [Step::from("minAvailable")],
+            |path| format!("`{path}` is {least}, and the tasks have {all} pods together"),
+            format!("write at most {all}"),
+        );
     }
 }
 

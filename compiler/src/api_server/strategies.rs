@@ -4,7 +4,7 @@ use super::Here;
 use super::counts::{percent, share};
 use super::place::Step;
 use super::read::{Read, get, read, text, whole};
-use crate::check::cron::{is_time_zone, schedule_problem};
+use crate::check::cron::{is_time_zone, meant_zone, schedule_problem};
 use crate::node::Node;
 
 pub(super) fn look(here: &mut Here<'_, '_>) {
@@ -128,8 +128,12 @@ fn schedule(here: &mut Here<'_, '_>) {
         here.refuse(
             [Step::from("timeZone")],
             |path| format!("`{path}` is `{zone}`, which is no time zone"),
-            "write a name such as `Europe/Berlin`",
+            meant_zone(zone).map_or_else(
+                || "write a name such as `Europe/Berlin`".to_owned(),
+                |meant| format!("did you mean `{meant}`?"),
+            ),
         );
+        here.meant(meant_zone(zone));
     }
 }
 

@@ -3,6 +3,8 @@
 //! Source: robfig/cron@v3.0.1 `parser.go` (`ParseStandard`) and `spec.go` (`dayMatches`); kubernetes
 //! `pkg/apis/batch/validation/validation.go` (`validateScheduleFormat`, `validateTimeZone`) (both from memory).
 
+use crate::diag::words::nearest;
+
 /// What is wrong, and what to write.
 pub(crate) type Problem = (String, String);
 
@@ -240,8 +242,38 @@ const AREAS: &[&str] = &[
     "US",
 ];
 
-/// Whether a name is that of a time zone, as far as its shape tells.
+/// The places in each area.
+const ZONES: &str = include_str!("zones.txt");
+
+/// The time zone that is meant by a name that has the shape of one and is but nearly one. A name that is like no other
+/// may be that of a newer zone.
+pub(crate) fn meant_zone(name: &str) -> Option<String> {
+    let (area, place) = name.split_once('/')?;
+    let lines = ZONES.lines().filter(|line| !line.starts_with('#'));
+    let words = lines.flat_map(|line| line.split_whitespace().map(move |word| (line, word)));
+    let mut own = "";
+    let places = words.filter(|(line, word)| {
+        // An area stands at the beginning of its line.
+        let is_area = std::ptr::eq(line.as_ptr(), word.as_ptr());
+        if is_area {
+            own = word;
+        }
+        !is_area && own == area
+    });
+    let places: Vec<_> = places.map(|(_, word)| word).collect();
+    if places.contains(&place) {
+        return None;
+    }
+    let meant = nearest(place, places)?;
+    Some(format!("{area}/{meant}"))
+}
+
+/// Whether a name is that of a time zone, as far as is known.
 pub(crate) fn is_time_zone(name: &str) -> bool {
+    has_shape(name) && meant_zone(name).is_none()
+}
+
+fn has_shape(name: &str) -> bool {
     let Some((area, place)) = name.split_once('/') else {
         return ALONE.contains(&name);
     };
@@ -309,6 +341,8 @@ mod tests {
             "Europe/Berlin",
             "Etc/GMT+1",
             "America/Argentina/Buenos_Aires",
+            "America/Indiana/Indianapolis",
+            "Pacific/Atlantis",
         ] {
             assert!(is_time_zone(name), "{name}");
         }
@@ -321,8 +355,13 @@ mod tests {
             "Europe/berlin",
             "+02:00",
             "../UTC",
+            "Europe/Berln",
+            "America/New_york",
         ] {
             assert!(!is_time_zone(name), "{name}");
         }
+        assert_eq!(meant_zone("Europe/Berln").unwrap(), "Europe/Berlin");
+        assert_eq!(meant_zone("America/New_york").unwrap(), "America/New_York");
+        assert_eq!(meant_zone("Berlin"), None);
     }
 }

@@ -6,7 +6,7 @@ use gpuc_schema::config::{
 use gpuc_schema::{Span, Spanned};
 
 use super::Rule;
-use super::cron::{is_time_zone, schedule_problem};
+use super::cron::{is_time_zone, meant_zone, schedule_problem};
 use super::syntax::{is_dns_label, is_dns_subdomain, normal_path};
 use super::workload_counts::{LARGEST, counts, numbers};
 use crate::diag::{Code, Report, Severity};
@@ -263,7 +263,11 @@ impl Look<'_> {
         }
         if let Some(zone) = job.time_zone.as_ref().filter(|zone| !is_time_zone(zone)) {
             let message = format!("no time zone is called `{zone}`");
-            self.say(zone.span, message, "write such as `Europe/Berlin` or `UTC`");
+            let help = meant_zone(zone).map_or_else(
+                || "write such as `Europe/Berlin` or `UTC`".to_owned(),
+                |meant| format!("did you mean `{meant}`?"),
+            );
+            self.say(zone.span, message, &help);
         }
     }
 
@@ -410,5 +414,9 @@ mod tests {
             |zone: &str| format!("cronJob: {{image: 'a:1', schedule: '@daily', timeZone: {zone}}}");
         check(&zone("Europe/Berlin"), &[]);
         check(&zone("Local"), &["no time zone is called `Local`"]);
+        check(
+            &zone("Europe/Berln"),
+            &["no time zone is called `Europe/Berln`"],
+        );
     }
 }

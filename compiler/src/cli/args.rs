@@ -238,8 +238,8 @@ pub(crate) struct DiffArgs {
     /// In text, print every field and name.
     #[arg(long)]
     pub(crate) all: bool,
-    /// End with 1 when something this bad or worse happens: deleted, replaced, nodes-recreated, slices-recut,
-    /// driver-restarted, workload-restarted, plugin-restarted, capacity-lost, quota-cut, access-changed,
+    /// End with 1 when something this bad or worse happens: deleted, replaced, refused, nodes-recreated,
+    /// slices-recut, driver-restarted, workload-restarted, plugin-restarted, capacity-lost, quota-cut, access-changed,
     /// service-restarted, capacity-gained, quota-raised, added, watched-differently, nothing.
     #[arg(long, value_name = "IMPACT")]
     pub(crate) fail_on: Option<String>,

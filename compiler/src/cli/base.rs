@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Levels, Report};
 use gpuc::diff::Committed;
@@ -32,8 +32,9 @@ pub(super) struct Before {
     pub(super) report: Report,
     /// The clusters that are not as they are in the run.
     pub(super) compilations: Vec<Compilation>,
-    /// The names of those that are: what the run compiled is what they were.
-    pub(super) same: BTreeSet<String>,
+    /// The names of those that are: what the run compiled is what they were; each with its file there, as messages call
+    /// that.
+    pub(super) same: BTreeMap<String, String>,
     /// Files that have another name now: what each is called in the run, and what it was called there.
     pub(super) renamed: Vec<(String, String)>,
 }
@@ -313,8 +314,12 @@ impl Base {
             let name = &one.config.as_ref()?.metadata.name.value;
             (inputs::choices(out, name) == choices(name)).then(|| name.clone())
         };
-        let mut same = BTreeSet::new();
-        loaded.retain(|document| as_it_is(document).is_none_or(|name| !same.insert(name)));
+        let mut same = BTreeMap::new();
+        loaded.retain(|document| {
+            let source = sources.get(document.source);
+            let file = source.map_or_else(String::new, |source| source.path().to_owned());
+            as_it_is(document).is_none_or(|name| same.insert(name, file).is_some())
+        });
         let compilations = loaded
             .into_par_iter()
             .map(|loaded| compile(loaded, &options));
@@ -445,6 +450,26 @@ impl Base {
             machines: lock.map_or_else(BTreeMap::new, |(lock, _)| lock.pins.machines),
         }
     }
+}
+
+/// Why a revision names no commit, and what to type.
+pub(super) fn unknown(name: &str, has_commits: bool) -> anyhow::Error {
+    if !has_commits {
+        return anyhow!(
+            "`{name}` names nothing yet: this repository has no commit\n\
+             help: commit once (`git add --all && git commit`), or name a folder to compare with"
+        );
+    }
+    if name.starts_with("HEAD") {
+        return anyhow!(
+            "`{name}` goes back further than the first commit that this repository has\n\
+             help: compare with a commit that `git log` lists; in CI, check out with the whole history"
+        );
+    }
+    anyhow!(
+        "`{name}` is neither a folder nor a commit that this repository has\n\
+         help: fetch it first (`git fetch origin main`; in CI, check out with the whole history)"
+    )
 }
 
 impl World for Base {

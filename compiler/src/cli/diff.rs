@@ -15,7 +15,7 @@ use gpuc::source::Sources;
 use rayon::prelude::*;
 
 use super::args::{Cli, DiffArgs, DiffFormat, FindingsFormat, InputArgs};
-use super::base::Base;
+use super::base::{Base, Before};
 use super::findings::{self, Accompany};
 use super::inputs::{self, Plans};
 use super::pairs::{Sides, name as name_of, pairs};
@@ -93,6 +93,7 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     }
     let compared = Compared {
         base: &base,
+        before: &before,
         out: &args.out,
         sources: &sources,
     };
@@ -107,7 +108,12 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         DiffFormat::Markdown => Format::Markdown,
         DiffFormat::Github => Format::Github,
     };
-    output::data(&render(&diffs, format))?;
+    // What programs read is whole; people who want only what is wrong are told what closes the gate.
+    if cli.quiet && args.format == DiffFormat::Text && !args.plan {
+        output::data(&render(&diffs.clone().as_bad_as(fail_on), format))?;
+    } else {
+        output::data(&render(&diffs, format))?;
+    }
     // What is not known may be the worst.
     let is_unknown = fail_on.is_some() && !of_base.is_empty();
     let is_too_bad = is_unknown
@@ -151,6 +157,7 @@ fn impact(name: &str) -> Result<Impact> {
 /// What is compared.
 struct Compared<'a> {
     base: &'a Base,
+    before: &'a Before,
     out: &'a Path,
     sources: &'a Sources,
 }
@@ -239,14 +246,22 @@ impl Compared<'_> {
             let file = file.unwrap_or(source.path());
             tree.made_of = self.base.made_of(file, &tree.lock.input, &choices);
         }
+        let lock = folder.join(LOCK_FILE).display().to_string();
         let pair = Pair {
             before,
             after,
             committed: committed.as_ref(),
+            lock: committed.as_ref().map(|_| lock.as_str()),
         };
         let found = diff(pair, &options, self.sources);
         let mut found = found.unwrap_or_else(|| unreachable!("both sides have no error"));
         found.unbuilt = after.map(|after| self.unbuilt(after)).unwrap_or_default();
+        if committed
+            .as_ref()
+            .is_some_and(|tree| tree.lock.from.is_some())
+        {
+            found.moved_from = self.moved_from(name, before, after);
+        }
         if let Some(source) = after.and_then(|after| self.sources.get(after.loaded.source)) {
             let build = self.build(source.path());
             let commands = found.rollout.iter_mut().flat_map(|step| &mut step.commands);
@@ -266,6 +281,24 @@ impl Compared<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// The file that a cluster was in, where that is another one than it is in now.
+    fn moved_from(
+        &self,
+        name: &str,
+        before: Option<&Compilation>,
+        after: Option<&Compilation>,
+    ) -> Option<String> {
+        let path = |one: &Compilation| Some(self.sources.get(one.loaded.source)?.path());
+        let is_called = after.and_then(path)?;
+        // What is as it was has been compiled once, from where it is now.
+        let was_called = match self.before.same.get(name) {
+            Some(file) => file,
+            None => before.and_then(path)?,
+        };
+        let was = self.base.path_of(was_called)?;
+        (was != is_called && before.map(name_of) == after.map(name_of)).then(|| was.to_owned())
     }
 
     /// The command that builds a file into the folder that trees were looked for in.

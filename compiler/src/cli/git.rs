@@ -391,12 +391,11 @@ fn commit(root: &Path, name: &str) -> Result<String> {
         "--end-of-options",
         &wanted,
     ];
-    ask(root, &verify)?.ok_or_else(|| {
-        anyhow!(
-            "`{name}` is neither a folder nor a commit that this repository has\n\
-             help: fetch it first (`git fetch origin main`; in CI, check out with the whole history)"
-        )
-    })
+    if let Some(commit) = ask(root, &verify)? {
+        return Ok(commit);
+    }
+    let head = ask(root, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
+    Err(super::base::unknown(name, head.is_some()))
 }
 
 /// The commit where two revisions part, as git writes it: `A...B`, where a side that is left out is HEAD.

@@ -27,7 +27,7 @@ pub(super) fn pairs<'a>(
         let name = name(one);
         let sides = pairs.entry(name.clone()).or_default();
         sides.1 = Some(one);
-        if before.same.contains(&name) {
+        if before.same.contains_key(&name) {
             sides.0 = Some(one);
         }
     }

@@ -263,6 +263,11 @@ pub trait Cloud: Sync {
         None
     }
 
+    /// Where it is seen that nodes above a lower maximum of a pool that grows and shrinks stay until nothing needs them.
+    fn keeps_above_maximum(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The driver's version that this cloud's own installer takes where the user writes none, as users would write it.
     fn driver_version(&self, _pool: &Pool) -> Option<String> {
         None

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
+use super::leaves::Leaf;
 use super::parts::{Key, Part, Parts};
 use crate::source::Span;
 
@@ -78,7 +79,9 @@ fn fields(key: &Key, old: &Part, new: &Part, found: &mut Vec<Delta>) {
     let paths: BTreeSet<&String> = old.leaves.keys().chain(new.leaves.keys()).collect();
     for path in paths {
         let (before, after) = (old.leaves.get(path), new.leaves.get(path));
-        if before.map(|leaf| &leaf.value) == after.map(|leaf| &leaf.value) {
+        let value = |leaf: Option<&Leaf>| leaf.map_or(Json::Null, |leaf| leaf.value.clone());
+        // Nothing that is said and nothing said are the same nothing.
+        if value(before) == value(after) {
             continue;
         }
         found.push(Delta {

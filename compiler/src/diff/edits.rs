@@ -41,9 +41,30 @@ enum To {
     Order(Vec<String>),
     /// The same document in a file of this name.
     File(Option<String>),
+    /// No edit of the document: a machine that the lock remembers for a pool.
+    Pick(String, String),
 }
 
 impl Edit {
+    /// That the lock remembers another machine for a pool.
+    pub(super) fn pick(pool: &str, machine: &str) -> Self {
+        Self {
+            path: format!("machines.{pool}, edited there: the input did not ask for it"),
+            span: Span::NONE,
+            is_gone: false,
+            at: At::default(),
+            to: To::Pick(pool.to_owned(), machine.to_owned()),
+        }
+    }
+
+    /// The pool and the machine, where it is what the lock remembers.
+    pub(super) fn picked(&self) -> Option<(&str, &str)> {
+        match &self.to {
+            To::Pick(pool, machine) => Some((pool, machine)),
+            _ => None,
+        }
+    }
+
     /// Whether it is only that the file has another name, which generated files say in their headers.
     pub(super) fn is_of_file(&self) -> bool {
         matches!(self.to, To::File(_))
@@ -218,6 +239,7 @@ pub(super) fn with<'e>(before: &Loaded, edits: impl IntoIterator<Item = &'e Edit
     for edit in edits {
         match &edit.to {
             To::File(name) => loaded.file.clone_from(name),
+            To::Pick(..) => {}
             to => carry_out(&mut loaded.root, &edit.at.steps, to),
         }
     }
@@ -229,7 +251,7 @@ fn carry_out(node: &mut Node, steps: &[Step], to: &To) {
         match to {
             To::Value(_, value) => *node = value.clone(),
             To::Order(names) => reorder(node, names),
-            To::Nothing | To::File(_) => {}
+            To::Nothing | To::File(_) | To::Pick(..) => {}
         }
         return;
     };

@@ -11,6 +11,8 @@ pub enum Impact {
     Deleted,
     /// A cloud cannot change it: it has to be deleted and made again.
     Replaced,
+    /// The API server refuses it, and what comes after it is not brought.
+    Refused,
     /// Nodes are drained and made again.
     NodesRecreated,
     /// GPUs are cut anew: what runs on the old slices must leave.
@@ -43,9 +45,10 @@ pub enum Impact {
 
 impl Impact {
     /// Every impact, worst first.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Deleted,
         Self::Replaced,
+        Self::Refused,
         Self::NodesRecreated,
         Self::SlicesRecut,
         Self::DriverRestarted,
@@ -67,6 +70,7 @@ impl Impact {
         match self {
             Self::Deleted => "deleted",
             Self::Replaced => "replaced",
+            Self::Refused => "refused",
             Self::NodesRecreated => "nodes-recreated",
             Self::SlicesRecut => "slices-recut",
             Self::DriverRestarted => "driver-restarted",
@@ -94,6 +98,7 @@ impl Impact {
         match self {
             Self::Deleted => "a cluster, a pool or stored data leaves",
             Self::Replaced => "something has to be deleted and made again",
+            Self::Refused => "the API server refuses something, and bringing the tree stops there",
             Self::NodesRecreated => "nodes are drained and made again",
             Self::SlicesRecut => "GPUs are cut anew, and what runs on them must leave",
             Self::DriverRestarted => "drivers restart, and nothing may use a GPU meanwhile",

@@ -31,6 +31,18 @@ struct Group<'a> {
     differences: Vec<Judged<'a>>,
 }
 
+impl Group<'_> {
+    /// Why it has its impact, and that something of it cannot be changed where that is not what has it.
+    fn because(&self) -> Option<String> {
+        let mut verdicts = self.differences.iter().map(|it| &it.verdict);
+        let worst = verdicts.next()?;
+        let fixed = verdicts.find(|verdict| verdict.is_fixed && !worst.is_fixed);
+        let words = [Some(worst), fixed].into_iter().flatten();
+        let words: Vec<&str> = words.filter_map(|it| it.because.as_deref()).collect();
+        (!words.is_empty()).then(|| words.join(". "))
+    }
+}
+
 /// The lines, worst first, with numbers from `first` on.
 pub(super) fn lines(
     setting: &Setting<'_>,
@@ -63,12 +75,15 @@ pub(super) fn lines(
 }
 
 /// Where edits stand.
-pub(super) fn places(edits: &[Edit], sources: &Sources) -> Vec<Cause> {
+pub(super) fn places(edits: &[Edit], sources: &Sources, lock: Option<&str>) -> Vec<Cause> {
     let place = |edit: &Edit| {
         let found = sources.locate(edit.span);
         Cause {
             path: edit.path.clone(),
-            file: found.map(|(path, _)| path.to_owned()),
+            file: match edit.picked() {
+                Some(_) => lock.map(str::to_owned),
+                None => found.map(|(path, _)| path.to_owned()),
+            },
             line: found.map(|(_, position)| position.line),
             column: found.map(|(_, position)| position.column),
             in_base: edit.is_gone,
@@ -154,11 +169,13 @@ fn groups<'a>(
 }
 
 /// Worst first, and before what follows from it what people write.
-fn order<'a>(judged: &Judged<'a>) -> (Impact, usize, &'a Option<String>) {
+fn order<'a>(judged: &Judged<'a>) -> (Impact, bool, usize, &'a Option<String>) {
     let path = judged.delta.path.as_deref().unwrap_or_default();
     let written = FACTS.iter().position(|fact| *fact == path);
     (
         judged.verdict.impact,
+        // What the API server refuses decides how the rest comes.
+        !judged.verdict.is_fixed,
         written.unwrap_or(FACTS.len()),
         &judged.delta.path,
     )
@@ -198,10 +215,7 @@ fn merged<'a>(groups: Vec<Group<'a>>) -> Vec<Vec<Group<'a>>> {
             .iter()
             .map(|it| it.delta.path.as_deref())
             .collect();
-        let because = group
-            .differences
-            .first()
-            .and_then(|it| it.verdict.because.clone());
+        let because = group.because();
         let kind = match group.key {
             Key::File(path) if path == LOCK_FILE => "lock",
             key => key.kind(),
@@ -217,7 +231,8 @@ fn merged<'a>(groups: Vec<Group<'a>>) -> Vec<Vec<Group<'a>>> {
 fn line(setting: &Setting<'_>, alike: &[Group<'_>], shown: &[Cause]) -> Change {
     let first = &alike[0];
     let verdict = &first.differences[0].verdict;
-    let is_same = (alike.iter()).all(|it| it.differences[0].verdict.because == verdict.because);
+    let because = first.because();
+    let is_same = alike.iter().all(|it| it.because() == because);
     let mut files = BTreeSet::new();
     for group in alike {
         for parts in [&setting.before.all, &setting.after.all] {
@@ -240,7 +255,7 @@ fn line(setting: &Setting<'_>, alike: &[Group<'_>], shown: &[Cause]) -> Change {
             Fate::Went => ClusterFate::Removed,
             Fate::Stayed => ClusterFate::Kept,
         },
-        because: verdict.because.clone().filter(|_| is_same),
+        because: because.filter(|_| is_same),
         source: verdict.source.map(str::to_owned),
         nodes: nodes(setting, alike),
         fields: fields(alike),

@@ -52,6 +52,8 @@ pub struct Pair<'a> {
     pub after: Option<&'a Compilation>,
     /// The tree that was committed in the base, if that is known.
     pub committed: Option<&'a Committed>,
+    /// Where the lock stands from which what was picked is known, if there was one on both sides.
+    pub lock: Option<&'a str>,
 }
 
 /// What differs between two states of a cluster; `None` where one of them has errors.
@@ -70,12 +72,15 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
     let found = deltas::deltas(&before, &after);
     let (edits, causes) = match (pair.before, pair.after) {
         (Some(old), Some(new)) => {
-            let edits = edits::edits(&old.loaded, &new.loaded);
+            let mut edits = edits::edits(&old.loaded, &new.loaded);
             let sides = Sides {
                 before: old,
                 after: new,
                 options,
             };
+            if pair.lock.is_some() {
+                edits.extend(causes::picks(&sides));
+            }
             let causes = causes::causes(&sides, &edits, (&before, &after), &found);
             (edits, causes)
         }
@@ -89,7 +94,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
     };
     let shown: Vec<Cause> = alone
         .into_iter()
-        .chain(lines::places(&edits, sources))
+        .chain(lines::places(&edits, sources, pair.lock))
         .collect();
     let mut changes = lines::lines(&setting, &found, &causes, &shown, 1);
     if let Some(name) = edits.iter().position(edits::Edit::is_of_file) {
@@ -128,13 +133,13 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         let found = deltas::deltas(&was, &after);
         let nobody = vec![Vec::new(); found.len()];
         let since = lines::lines(&setting, &found, &nobody, &[], 1);
-        let steps = rollout::rollout(&setting, (Some(built), pair.after), &since);
+        let steps = rollout::rollout(&setting, (Some(built), pair.after), &since, sources);
         rollout::since_built(steps, tree, (&since, &all))
     } else {
         let moved = upgraded.changes.iter();
         let moved = moved.filter(|it| it.impact.disrupts() && it.fate == ClusterFate::Kept);
         let both: Vec<Change> = changes.iter().chain(moved).cloned().collect();
-        rollout::rollout(&setting, (pair.before, pair.after), &both)
+        rollout::rollout(&setting, (pair.before, pair.after), &both, sources)
     };
     Some(Diff {
         cluster: name(pair.after.or(pair.before)).unwrap_or_default(),
@@ -152,7 +157,8 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         upgrades: upgraded.changes,
         upgraded: upgraded.because,
         rollout,
-        // What is on disk is for whoever reads it to say.
+        // What is on disk, and where, is for whoever reads it to say.
+        moved_from: None,
         unbuilt: Vec::new(),
         picture: picture(pair.after, &all),
         tool: after.tool,

@@ -82,6 +82,8 @@ pub(super) struct Parts {
     pub summary: Summary,
     /// What scripts ask for that another cluster need not answer otherwise: what must be so before they do anything.
     pub conditions: BTreeSet<String>,
+    /// Where it is seen that nodes above a lower maximum stay until nothing needs them.
+    pub keeps_above_maximum: Option<&'static str>,
     /// Whether the pools are hosts of the user's, which nobody bills.
     pub own_hosts: bool,
     /// The context of the user's kubeconfig, where the file names one.
@@ -154,6 +156,7 @@ impl Parts {
         let mut parts = Self {
             summary: plan.summary.clone(),
             gpus: gpus(cluster),
+            keeps_above_maximum: cluster.cloud.keeps_above_maximum(),
             own_hosts: !cluster.cloud.facts().makes_machines,
             context: match &plan.provisioning.credentials {
                 Credentials::Context(context) => Some(context.clone()),
@@ -207,6 +210,8 @@ impl Parts {
         let part = self.all.entry(Key::File(LOCK_FILE.to_owned())).or_default();
         part.files.insert(LOCK_FILE.to_owned());
         part.leaves = leaves(&Node::from_json(pinned));
+        // Where nothing is pinned there is nothing to tell.
+        part.leaves.remove("");
         let (value, inputs) = (json!(digest), Vec::new());
         part.leaves.insert(TEXT.to_owned(), Leaf { value, inputs });
     }

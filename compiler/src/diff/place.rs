@@ -19,9 +19,16 @@ const BROUGHT_TO: &str = "name in Argo CD";
 /// The version of a cluster that gpuc neither makes nor asks about it.
 pub(super) const VERSION: &str = "Kubernetes version, which gpuc only reads";
 
-/// Whether what is called so may be the same cluster under another name.
-pub(super) fn is_alias(path: &str) -> bool {
-    [CONTEXT, "kubeconfig context", BROUGHT_TO].contains(&path)
+/// What the cluster was made with, where hosts are prepared for it: what the file says of it may have been wrong.
+const DISTRIBUTION: &str = "Kubernetes distribution";
+
+/// When it is the same cluster although this differs, in words; nothing where it never is.
+pub(super) fn unless(path: &str) -> &'static str {
+    match path {
+        CONTEXT | "kubeconfig context" | BROUGHT_TO => ", unless it is the same under another name",
+        DISTRIBUTION => ", unless the file was wrong about the one that is there",
+        _ => "",
+    }
 }
 
 impl Parts {

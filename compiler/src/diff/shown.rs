@@ -31,6 +31,9 @@ pub struct Diff {
     /// What it was called before, where that is another name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formerly: Option<String>,
+    /// The file that it was in, where that is another one, which the lock names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<String>,
     /// Whether it is new, gone, or there on both sides.
     pub fate: ClusterFate,
     /// The worst that happens to it; nothing where nothing differs.
@@ -217,6 +220,20 @@ pub struct Step {
     pub changes: Vec<usize>,
 }
 
+impl Diffs {
+    /// Only what is this bad or worse; nothing where nothing counts as bad.
+    #[must_use]
+    pub fn as_bad_as(mut self, limit: Option<Impact>) -> Self {
+        let is_bad = |impact: Impact| limit.is_some_and(|limit| impact <= limit);
+        for diff in &mut self.clusters {
+            diff.changes.retain(|change| is_bad(change.impact));
+            diff.upgrades.retain(|change| is_bad(change.impact));
+        }
+        self.clusters.retain(|diff| diff.worst.is_some_and(is_bad));
+        self
+    }
+}
+
 impl Unbuilt {
     /// How it came to be another one.
     pub(super) fn how(&self) -> &str {
@@ -281,7 +298,7 @@ impl Diff {
 
     /// What it means that no change has an impact.
     pub(super) fn means_nothing(&self) -> &'static str {
-        if self.files.is_empty() {
+        if self.files.is_empty() && self.moved_from.is_none() {
             "nothing differs"
         } else {
             Impact::Nothing.means()
@@ -327,7 +344,16 @@ impl Diff {
 
     /// Whether nothing differs, and the tree is what the input builds.
     pub fn is_silent(&self) -> bool {
-        self.is_empty() && self.unbuilt.is_empty()
+        self.is_empty() && self.unbuilt.is_empty() && self.moved_from.is_none()
+    }
+
+    /// That its file is another one, in words, if that is so.
+    pub(super) fn moved_words(&self) -> Option<String> {
+        let was = self.moved_from.as_ref()?;
+        let alone = if self.is_empty() { " alone" } else { "" };
+        Some(format!(
+            "its file was {was}: gpuc.lock.json{alone} names the file, and nothing is brought to a cluster by that"
+        ))
     }
 
     /// Whether nothing differs.

@@ -53,7 +53,7 @@ pub(super) fn of_job(cluster: &Cluster, pod: &Pod<'_>) -> Option<Count> {
 /// No more than are left to complete.
 ///
 /// Source: kubernetes `pkg/controller/job/job_controller.go`, `manageJob` (from memory).
-fn pods(spec: &Node) -> Option<Count> {
+pub(super) fn pods(spec: &Node) -> Option<Count> {
     let at_once = number(spec, "parallelism")?;
     if spec.get("completions").is_none() {
         return Some(at_once);

@@ -14,6 +14,7 @@ mod edit;
 mod find;
 mod gangs;
 mod inside;
+mod installed;
 mod jobs;
 mod layers;
 mod limits;
@@ -132,11 +133,18 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     }
 }
 
-/// Whether a finding is one that the audit of patches looks for by itself: about several objects together, or about
-/// the security of their namespace.
+/// Whether a finding is one that the audit of patches looks for by itself: about several objects together, about
+/// the security of their namespace, or about what the definitions of custom resources say.
 pub(crate) fn is_audited(code: &Code) -> bool {
-    let mut rules = rules::SUMS.iter().chain([&rules::SECURITY]);
+    let mut rules = rules::SUMS
+        .iter()
+        .chain([&rules::SECURITY, &rules::DEFINITIONS]);
     rules.any(|rule| rule.code.id == code.id)
+}
+
+/// The finding about schedulers of which nothing is known.
+pub(crate) fn scheduler_unknown() -> &'static Code {
+    &rules::SCHEDULER.code
 }
 
 /// Whether one place is within another.

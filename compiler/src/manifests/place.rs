@@ -211,8 +211,13 @@ pub(super) fn chooses_a_pool(demand: &Demand) -> bool {
 /// Whether it waits in a queue of Kueue's, which gives it the labels and tolerations of a pool when its turn has come.
 /// In a team's namespace it does without naming one.
 pub(super) fn is_queued(cluster: &Cluster, pod: &Pod<'_>) -> bool {
-    let names_one = queue_named(pod.object).is_some();
-    let namespace = pod.object.namespace.as_deref();
+    waits_in_one(cluster, pod.object)
+}
+
+/// Whether an object waits in a queue as a whole.
+pub(super) fn waits_in_one(cluster: &Cluster, object: &Object) -> bool {
+    let names_one = queue_named(object).is_some();
+    let namespace = object.namespace.as_deref();
     let is_a_teams = namespace.is_some_and(|it| cluster.team_of(it).is_some());
     cluster.has_queues() && (names_one || is_a_teams)
 }

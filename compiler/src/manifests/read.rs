@@ -242,10 +242,14 @@ impl Object {
         }
     }
 
+    /// Its API group; nothing of Kubernetes' first one.
+    pub(super) fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |it| it.0)
+    }
+
     /// Whether it is of this API group, and not of one with a longer name.
     pub(super) fn is_of(&self, group: &str) -> bool {
-        let own = self.api_version.split_once('/').map_or("", |it| it.0);
-        own == group
+        self.group() == group
     }
 }
 

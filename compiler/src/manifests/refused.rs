@@ -21,13 +21,14 @@ const PLAIN: &[&str] = &[
 pub(super) fn report(
     scene: &Scene<'_>,
     code: &'static Code,
-    is_told: fn(&Refused) -> bool,
+    is_told: impl Fn(&Object, &Refused) -> bool,
     report: &mut Report,
 ) {
     let before = report.diagnostics().iter();
     let said: BTreeSet<_> = before.map(|found| found.primary.span).collect();
     for object in scene.objects {
-        for found in of(scene, object).into_iter().filter(is_told) {
+        let found = of(scene, object).into_iter();
+        for found in found.filter(|it| is_told(object, it)) {
             let Some(span) = place(&object.root, &found.path, found.of_key) else {
                 continue;
             };

@@ -1,4 +1,6 @@
-//! The API versions that Kubernetes serves its own kinds by.
+//! The API versions that Kubernetes serves its own kinds by, and the kinds of others that are known.
+
+use crate::diag::words::nearest;
 
 /// Groups of Kubernetes' own that have a domain; a group without one is always its own.
 const GROUPS: &[&str] = &[
@@ -115,15 +117,142 @@ pub(super) fn instead(api_version: &str, kind: &str) -> Option<&'static [&'stati
     (!versions.contains(&api_version)).then_some(*versions)
 }
 
-/// The kind of Kubernetes' own that is meant by the same letters, where others of them are large.
-pub(super) fn spelled(api_version: &str, kind: &str) -> Option<&'static str> {
+/// Groups whose kinds are all known, and will not become more.
+///
+/// Source: kubernetes `staging/src/k8s.io/api/apps/v1/register.go` and `batch/v1/register.go` (from memory).
+const CLOSED: &[(&str, &[&str])] = &[
+    (
+        "apps/v1",
+        &[
+            "ControllerRevision",
+            "DaemonSet",
+            "Deployment",
+            "ReplicaSet",
+            "StatefulSet",
+        ],
+    ),
+    ("batch/v1", &["CronJob", "Job"]),
+];
+
+/// Kinds of other groups, those that nobody makes pods of among them: what is called otherwise may be one that is not
+/// known here, unless it is nearly one of these.
+///
+/// Sources: the definitions of each project that gpuc's charts install, at their versions; ray-project/kuberay
+/// `ray-operator/apis/ray/v1`; kubeflow/trainer release-1.9 `pkg/apis/kubeflow.org/v1`; volcano-sh/apis `pkg/apis`;
+/// kserve/kserve `pkg/apis/serving` (from memory).
+const OF_OTHERS: &[(&str, &[&str])] = &[
+    ("batch.volcano.sh", &["Job"]),
+    ("jobset.x-k8s.io", &["JobSet"]),
+    (
+        "kubeflow.org",
+        &[
+            "JAXJob",
+            "MPIJob",
+            "MXJob",
+            "PaddleJob",
+            "PyTorchJob",
+            "TFJob",
+            "XGBoostJob",
+        ],
+    ),
+    (
+        "kueue.x-k8s.io",
+        &[
+            "AdmissionCheck",
+            "ClusterQueue",
+            "Cohort",
+            "LocalQueue",
+            "MultiKueueCluster",
+            "MultiKueueConfig",
+            "ProvisioningRequestConfig",
+            "ResourceFlavor",
+            "Topology",
+            "Workload",
+            "WorkloadPriorityClass",
+        ],
+    ),
+    ("leaderworkerset.x-k8s.io", &["LeaderWorkerSet"]),
+    (
+        "ray.io",
+        &["RayCluster", "RayCronJob", "RayJob", "RayService"],
+    ),
+    ("scheduling.volcano.sh", &["PodGroup", "Queue"]),
+    (
+        "serving.kserve.io",
+        &[
+            "ClusterServingRuntime",
+            "InferenceGraph",
+            "InferenceService",
+            "ServingRuntime",
+        ],
+    ),
+    (
+        "sparkoperator.k8s.io",
+        &[
+            "ScheduledSparkApplication",
+            "SparkApplication",
+            "SparkConnect",
+        ],
+    ),
+    (
+        "trainer.kubeflow.org",
+        &["ClusterTrainingRuntime", "TrainJob", "TrainingRuntime"],
+    ),
+];
+
+/// A kind that is not there, and what is meant.
+pub(super) enum Misspelt {
+    /// For sure this one.
+    As(&'static str),
+    /// One of these.
+    OneOf(&'static [&'static str]),
+}
+
+/// What is meant by a kind that its group does not have.
+pub(super) fn spelled(api_version: &str, kind: &str) -> Option<Misspelt> {
     let group = api_version.split_once('/').map_or("", |it| it.0);
+    let mut others = OF_OTHERS.iter();
+    if let Some((_, kinds)) = others.find(|it| it.0 == group) {
+        return nearly(kind, kinds).map(Misspelt::As);
+    }
     if group.contains('.') && !GROUPS.contains(&group) {
         return None;
     }
-    let mut kinds = SERVED.iter().flat_map(|(_, kinds)| *kinds);
-    let meant = kinds.find(|it| it.eq_ignore_ascii_case(kind))?;
-    (*meant != kind).then_some(*meant)
+    let all = SERVED.iter().flat_map(|(_, kinds)| *kinds);
+    let all: Vec<_> = all.copied().collect();
+    if all.contains(&kind) {
+        return None;
+    }
+    let mut closed = CLOSED.iter();
+    let closed = closed.find(|it| it.0 == api_version).map(|it| it.1);
+    if closed.is_some_and(|kinds| kinds.contains(&kind)) {
+        return None;
+    }
+    let near = closed.and_then(|kinds| nearly(kind, kinds));
+    let near = near.or_else(|| nearly(kind, &all));
+    near.map(Misspelt::As)
+        .or_else(|| closed.map(Misspelt::OneOf))
+}
+
+/// The kind of which this is the plural, or that has other large letters, or another letter.
+fn nearly(kind: &str, kinds: &[&'static str]) -> Option<&'static str> {
+    // Kinds that are lists end so.
+    if kinds.contains(&kind) || kind.ends_with("List") {
+        return None;
+    }
+    let plural = |it: &str| match it.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if it.ends_with('s') => format!("{it}es"),
+        None => format!("{it}s"),
+    };
+    let is_same =
+        |it: &&&str| kind.eq_ignore_ascii_case(it) || kind.eq_ignore_ascii_case(&plural(it));
+    if let Some(same) = kinds.iter().find(is_same) {
+        return Some(same);
+    }
+    let near = nearest(kind, kinds.iter().copied())?;
+    // Of short words, and of those that are longer by a word, there may be more.
+    (kind.len() > 5 && near.len().abs_diff(kind.len()) <= 1).then_some(near)
 }
 
 /// Whether an object stays what it is with the API version that is served: it never was of the written one, or nothing
@@ -165,5 +294,39 @@ mod tests {
         assert_eq!(instead("v1", "Deployment"), Some(&["apps/v1"][..]));
         assert!(stays("v1", "Deployment") && stays("batch/v1beta1", "CronJob"));
         assert!(!stays("extensions/v1beta1", "Deployment"));
+    }
+
+    #[test]
+    fn kinds_are_misspelt_where_no_other_may_be_meant() {
+        let meant = |api_version, kind| match spelled(api_version, kind) {
+            Some(Misspelt::As(meant)) => meant,
+            Some(Misspelt::OneOf(_)) => "one of",
+            None => "",
+        };
+        for (api_version, kind, expected) in [
+            ("apps/v1", "Deployments", "Deployment"),
+            ("apps/v1", "Deploymnet", "Deployment"),
+            ("apps/v1", "StatefullSet", "StatefulSet"),
+            ("apps/v1", "Foo", "one of"),
+            ("apps/v1", "ControllerRevision", ""),
+            ("apps/v1", "DeploymentList", "one of"),
+            ("batch/v1", "Jobs", "Job"),
+            ("batch/v1", "cronjob", "CronJob"),
+            ("v1", "service", "Service"),
+            ("v1", "Pods", "Pod"),
+            ("v1", "Node", ""),
+            ("v1", "Config", ""),
+            ("v1", "Event", ""),
+            ("networking.k8s.io/v1", "NetworkPolicies", "NetworkPolicy"),
+            ("jobset.x-k8s.io/v1alpha2", "Jobset", "JobSet"),
+            ("ray.io/v1", "RayClusters", "RayCluster"),
+            ("ray.io/v1", "RayJob", ""),
+            ("kubeflow.org/v1", "Notebook", ""),
+            ("kubeflow.org/v1", "PytorchJob", "PyTorchJob"),
+            ("kueue.x-k8s.io/v1beta2", "ClusterQueues", "ClusterQueue"),
+            ("example.com/v1", "Jobs", ""),
+        ] {
+            assert_eq!(meant(api_version, kind), expected, "{api_version} {kind}");
+        }
     }
 }

@@ -3,8 +3,6 @@
 //! Source: kubernetes-sigs/kueue `pkg/controller/jobs`, where each kind says what its pod sets are; pods of other
 //! kinds are each a workload of their own, by the integration `pod` (from memory).
 
-use gpuc_schema::config::{QueuedKind, Task};
-
 use crate::model::{Cluster, QUEUE};
 use crate::node::Node;
 use crate::placement::{Answer, Demand, Group, Load};
@@ -18,36 +16,30 @@ use super::{completed, gangs, jobs, services};
 /// Kinds whose pods wait for each other in any queue.
 const WHOLE: &[&str] = &[
     "CronJob",
-    "Job",
+    "JAXJob",
     "JobSet",
     "LeaderWorkerSet",
     "MPIJob",
+    "PaddleJob",
+    "PyTorchJob",
     "RayCluster",
     "RayJob",
     "RayService",
     "StatefulSet",
+    "TFJob",
     "TrainJob",
+    "XGBoostJob",
 ];
 
 /// Whether queues take all pods of an object together.
 fn is_whole(cluster: &Cluster, object: &Object) -> bool {
-    let kind = match object.kind.as_str() {
-        // Volcano has queues of its own.
-        "Job" => return object.is_of("batch"),
-        "PyTorchJob" => QueuedKind::PytorchJob,
-        "TFJob" => QueuedKind::TfJob,
-        "JAXJob" => QueuedKind::JaxJob,
-        "XGBoostJob" => QueuedKind::XgboostJob,
-        "SparkApplication" => QueuedKind::SparkApplication,
-        "PaddleJob" => QueuedKind::PaddleJob,
-        kind => return WHOLE.contains(&kind),
-    };
     let settings = cluster.written.kueue.as_ref();
-    let mut named = settings.into_iter().flat_map(|it| &it.job_kinds);
-    let mut workloads = cluster.written.workloads.iter();
-    let is_own = kind == QueuedKind::PytorchJob
-        && workloads.any(|it| matches!(it.task(), Some(Task::PytorchJob(_))));
-    is_own || named.any(|it| it.value == kind)
+    match object.kind.as_str() {
+        // Volcano has queues of its own.
+        "Job" => object.is_of("batch"),
+        "SparkApplication" => settings.is_some_and(|it| !it.job_kinds.is_empty()),
+        kind => WHOLE.contains(&kind),
+    }
 }
 
 /// How many of so many pods start as one.

@@ -23,31 +23,23 @@ pub struct Kueue {
     /// comes first.
     #[serde(default)]
     pub fair_sharing: Spanned<bool>,
-    /// Kinds of jobs that wait in queues beside those that Kueue's chart names. `pytorchJob` is among them where a
-    /// workload of the file is one. Kueue looks for their kinds until they are there.
+    /// Kinds of jobs that wait in queues beside those that Kueue has ready. Those wait anyway: the jobs of Kubernetes,
+    /// `JobSet`, `LeaderWorkerSet`, Kubeflow's Trainer and Training Operator, MPI, Ray and `AppWrapper`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("examples" = [["pytorchJob"]]))]
+    #[schemars(extend("examples" = [["sparkApplication"]]))]
     pub job_kinds: Vec<Spanned<QueuedKind>>,
     /// Pools whose jobs are placed by how their nodes are wired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Spanned<QueueTopology>>,
 }
 
-/// A kind of jobs that Kueue knows and its chart leaves out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A kind of jobs that Kueue knows and does not have ready.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum QueuedKind {
-    /// `kubeflow.org` `PyTorchJob`, of the Training Operator v1.
-    PytorchJob,
-    /// `kubeflow.org` `TFJob`, of the Training Operator v1.
-    TfJob,
-    /// `kubeflow.org` `JAXJob`, of the Training Operator v1.
-    JaxJob,
-    /// `kubeflow.org` `XGBoostJob`, of the Training Operator v1.
-    XgboostJob,
-    /// `kubeflow.org` `PaddleJob`, of the Training Operator v1.
-    PaddleJob,
-    /// `sparkoperator.k8s.io` `SparkApplication`.
+    /// `sparkoperator.k8s.io` `SparkApplication`, of which Kueue's support is alpha: gpuc turns on its feature gate.
     SparkApplication,
 }
 

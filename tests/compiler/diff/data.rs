@@ -222,3 +222,30 @@ fn it_is_said_what_ends_with_what_is_deleted() {
         steps(&by_flux)
     );
 }
+
+#[test]
+fn notebooks_without_a_hub_are_deleted_by_somebody() {
+    let pods = "pods --namespace jupyterhub -l component=singleuser-server";
+    let without = |text: &str| {
+        let (at, end) = (text.find("notebooks:\n").unwrap(), text.len());
+        let tool = text.find("gitops:").unwrap_or(end);
+        of_texts(text, &format!("{}{}", &text[..at], &text[tool..]))
+    };
+    let text = example("on-prem-mig");
+    for (text, last) in [
+        (text.clone(), "helm uninstall jupyterhub"),
+        (text + FLUX, "Push, or merge"),
+    ] {
+        let found = without(&text);
+        let (get, delete) = (format!("get {pods}"), format!("delete {pods}"));
+        in_order(
+            &found,
+            &["Notebooks that run stay without a hub", last, &get, &delete],
+        );
+        assert!(
+            !steps(&found).contains("Notebooks that run end"),
+            "{}",
+            steps(&found)
+        );
+    }
+}

@@ -40,7 +40,7 @@ fn nodes_are_empty_before_a_cloud_picks_those_that_go() {
     in_order(
         &found,
         &[
-            "Pool train has 2-3 nodes at the most",
+            "Pool train has 3 nodes at the most",
             "get nodes",
             "drain",
             "apply.sh",

@@ -152,3 +152,20 @@ fn only_hosts_that_nobody_has_any_more_lose_what_gpuc_put_on_them() {
         steps(&stays)
     );
 }
+
+#[test]
+fn hosts_that_stay_have_nothing_to_run_when_others_leave() {
+    let (both, one) = (
+        "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}",
+        "hosts: [dgx-01]\n    nodes: {count: 1}",
+    );
+    let found = edited("on-prem-dgx", both, one);
+    in_order(&found, &["Host dgx-02 leaves pool dgx"]);
+    assert!(!steps(&found).contains("host-dgx.sh"), "{}", steps(&found));
+    let text = example("on-prem-dgx");
+    let other = text.replace(both, one).replace("\"580\"", "\"570\"");
+    in_order(
+        &of_texts(&text, &other),
+        &["cloud/host-dgx.sh to each of dgx-01 "],
+    );
+}

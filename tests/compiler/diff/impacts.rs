@@ -30,6 +30,7 @@ fn alone(name: &str, is_new: bool) -> Diff {
         before: one.filter(|_| !is_new),
         after: one.filter(|_| is_new),
         committed: None,
+        lock: None,
     };
     diff(pair, &options(), &sides.sources).unwrap()
 }

@@ -129,3 +129,24 @@ fn what_takes_no_order_is_told_with_its_commands() {
         assert!(text.contains("then push, and let Flux bring it"), "{text}");
     }
 }
+
+#[test]
+fn nodes_of_a_full_reservation_are_deleted_for_others_to_come() {
+    let (from, to) = ("dedicatedTo: research", "dedicatedTo: vision");
+    let found = edited("eks-karpenter", from, to);
+    in_order(
+        &found,
+        &[
+            "only when you delete a node",
+            "./install.sh",
+            "reservation cr-0123456789abcdef0 has no machine for that while all of its 2 are in use",
+            "kubectl delete nodes -l 'gpuc.dev/pool=train,karpenter.sh/nodepool'",
+            "Look until Karpenter",
+        ],
+    );
+    let text = example("eks-karpenter");
+    let large = text.replace("cdef0, count: 2}", "cdef0, count: 3}");
+    assert_ne!(text, large);
+    let found = of_texts(&large, &large.replace(from, to));
+    assert!(!steps(&found).contains("delete nodes"), "{}", steps(&found));
+}

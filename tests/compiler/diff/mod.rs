@@ -1,11 +1,13 @@
 //! `gpuc diff`: what a change is said to do, that nothing is left out, and that it is the right edit that is blamed.
 
 mod base;
+mod beside;
 mod built;
 mod command;
 mod comment;
 mod data;
 mod fewer;
+mod forced;
 mod gpus;
 mod hosts;
 mod impacts;
@@ -21,7 +23,9 @@ mod spaces;
 mod submodules;
 mod table;
 mod tainted;
+mod twice;
 mod upgrades;
+mod words;
 
 use gpuc::compile::{Compilation, Options, compile};
 use gpuc::diag::{Diagnostic, Levels, Report};
@@ -96,6 +100,7 @@ pub(crate) fn diff_of(before: Option<&str>, after: Option<&str>) -> Diff {
         before: before.map(|_| &sides.before),
         after: after.map(|_| &sides.after),
         committed: None,
+        lock: None,
     };
     diff(pair, &options(), &sides.sources).unwrap()
 }
@@ -106,6 +111,7 @@ fn of_sides(sides: &Sides) -> Diff {
         before: Some(&sides.before),
         after: Some(&sides.after),
         committed: None,
+        lock: None,
     };
     let options = options();
     diff(pair, &options, &sides.sources).unwrap()

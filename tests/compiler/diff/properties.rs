@@ -25,6 +25,7 @@ fn compared(before: Option<&Compilation>, after: Option<&Compilation>) -> Diff {
         before,
         after,
         committed: None,
+        lock: None,
     };
     diff(pair, &options, &Sources::default()).unwrap()
 }

@@ -119,6 +119,25 @@ fn a_cluster_that_is_gone_is_removed_by_the_scripts_that_the_base_has() {
     assert!(status.status.success(), "{status:?}");
 }
 
+#[test]
+fn what_waits_starts_through_a_queue_that_is_made_again() {
+    let found = edited("eks-queues", "  - name: vision\n", "  - name: seeing\n");
+    in_order(
+        &found,
+        &[
+            "Queue vision leaves",
+            "Jobs that wait in vision/default, vision-dev/default wait on, and start through",
+            "kubectl delete localqueue default --namespace vision",
+            "./install.sh",
+        ],
+    );
+    assert!(
+        !steps(&found).contains("anew where they shall run"),
+        "{}",
+        steps(&found)
+    );
+}
+
 /// The example without quotas of CPU and memory, which no topology goes with.
 fn of_gpus() -> String {
     let text = example(NAME);

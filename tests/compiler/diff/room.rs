@@ -219,3 +219,64 @@ fn the_pool_that_a_cluster_was_made_with_is_deleted_when_another_one_took_over()
         );
     }
 }
+
+#[test]
+fn a_full_reservation_has_no_machines_for_scripts_beside_what_made_its_nodes() {
+    let (from, to) = ("autoscaler: karpenter", "autoscaler: clusterAutoscaler");
+    let found = edited("eks-karpenter", from, to);
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "Pool train leaves before anything takes its place: its reservation",
+            "kubectl delete nodepools.karpenter.sh train",
+            "cloud/apply.sh\n",
+            "./install.sh",
+            "When the nodes that the scripts made for pool infer serve",
+        ],
+    );
+    let said = steps(&found);
+    assert!(
+        !said.contains("scripts made for pool train serve"),
+        "{said}"
+    );
+    let text = example("eks-karpenter");
+    let large = text.replace(
+        "id: cr-0123456789abcdef0, count: 2",
+        "id: cr-0123456789abcdef0, count: 4",
+    );
+    let found = edited_text(&large, from, to);
+    in_order(&found, &["scripts made for pool train serve"]);
+}
+
+#[test]
+fn a_pool_that_leaves_first_is_drained_once_and_its_job_ends_before() {
+    let text = example("eks-operator-h100");
+    let os = text.find("    os: {family: Ubuntu").unwrap();
+    let end = os + text[os..].find('\n').unwrap() + 1;
+    let version = text.find("  driverVersion:").unwrap();
+    let after = version + text[version..].find('\n').unwrap() + 1;
+    let other = format!("{}{}{}", &text[..version], &text[after..os], &text[end..]);
+    let other = other.replace("driver: operator", "driver: preinstalled");
+    let found = of_texts(&text, &other);
+    let said = steps(&found);
+    assert_eq!(said.matches("kubectl drain").count(), 1, "{said}");
+    assert!(!said.contains("uncordon"), "{said}");
+    let found = edited(
+        "gke-training-a3",
+        "{network: gpu-7, subnetwork: gpu-7-us-central1}",
+        "{network: gpu-7b, subnetwork: gpu-7b-us-central1}",
+    );
+    in_order(
+        &found,
+        &[
+            "gpuc build",
+            "kubectl delete jobset pretrain --namespace research",
+            "kubectl drain -l 'gpuc.dev/pool=train'",
+            "./install.sh",
+            "kubectl delete networks.networking.gke.io gpu-7-us-central1",
+            "kubectl delete gkenetworkparamset gpu-7-us-central1",
+        ],
+    );
+    assert_eq!(steps(&found).matches("delete jobset").count(), 1);
+}

@@ -23,8 +23,8 @@ type Row = (
 
 use Impact::{
     AccessChanged, Added, CapacityGained, CapacityLost, Deleted, DriverRestarted, NodesRecreated,
-    Nothing, PluginRestarted, QuotaCut, QuotaRaised, Replaced, ServiceRestarted, SlicesRecut,
-    WatchedDifferently, WorkloadRestarted,
+    Nothing, PluginRestarted, QuotaCut, QuotaRaised, Refused, Replaced, ServiceRestarted,
+    SlicesRecut, WatchedDifferently, WorkloadRestarted,
 };
 
 const EKS: &str = "tests/compiler/rich/eks.yaml";
@@ -107,7 +107,7 @@ const ROWS: &[Row] = &[
     (AKS, "proximityPlacementGroups/near", "proximityPlacementGroups/far", Replaced, "proximity placement group"),
     (AKS, "diskGiB: 500", "diskGiB: 600", Replaced, "disk size"),
     (AKS, "localDisks: boot\n", "diskGiB: 256\n", Replaced, "disk type"),
-    (AKS, "dedicatedTo: research", "dedicatedTo: vision", PluginRestarted, "DaemonSet"),
+    (AKS, "dedicatedTo: research", "dedicatedTo: vision", WorkloadRestarted, "pool train: taints"),
     (AKS, "count: 2\n    maxPods: 60", "count: 2\n    maxPods: 80", Replaced, "pods on a node"),
     (AKS_SMALL, "stack: {", "stack: {driver: operator, ", Replaced, "GPU driver"),
     (AKS, "layout: [{profile: 1g.10gb, count: 7}]", "layout: [{profile: 2g.20gb, count: 3}]", Replaced, "GPU instance profile"),
@@ -143,7 +143,11 @@ const ROWS: &[Row] = &[
     (GKE, "releaseChannel: rapid", "releaseChannel: regular", Nothing, "release channel"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 6}", CapacityGained, "pool shares"),
     (GKE_SMALL, "replicas: 4", "replicas: 2", PluginRestarted, "sharing"),
+    // GKE's autoscaler takes no node away because there may be fewer.
+    (SERVICE, "nodes: {min: 0, max: 6}", "nodes: {min: 0, max: 3}", CapacityLost, "pool l4: nodes"),
+    (SERVICE, "nodes: {min: 0, max: 6}", "nodes: {count: 3}", WorkloadRestarted, "pool l4: nodes"),
     // Another cluster altogether.
+    (RACK, "distribution: kubeadm", "distribution: rke2", Replaced, "cluster itself: Kubernetes distribution"),
     (SERVICE, "project: acme-ml", "project: other-ml", Replaced, "cluster itself"),
     (ON_PREM, "context: dgx-hall-2", "context: dgx-hall-3", Replaced, "context"),
     (SERVICE, "  - name: search\n", "  - name: search\n    network: isolated\n", Replaced, "network policies"),
@@ -154,6 +158,8 @@ const ROWS: &[Row] = &[
     (AKS_BATCH, "resourceGroup: ml-batch", "resourceGroup: ml-other", Replaced, "cluster itself: resource group"),
     (AKS, "resourceGroup: ", "resourceGroup: other-", Replaced, "cluster itself: resource group"),
     (AKS_ARGOCD, "    cluster: aks-argocd", "    cluster: other", Replaced, "cluster itself: name in Argo CD"),
+    // The same one, whatever the file calls it.
+    (BY_HAND, "metadata: {name: eks-existing}", "metadata: {name: eks-plat}", WatchedDifferently, "node.json\" » cluster"),
     // The same one, whoever looks after it.
     (SMALLEST, "cluster: {create: {}}", "cluster: {existing: {}}", Nothing, "EKS cluster quickstart"),
     (RACK, "version: \"1.34\"", "version: \"1.35\"", Nothing, "cluster itself: Kubernetes version"),
@@ -174,7 +180,7 @@ const ROWS: &[Row] = &[
     (RACK, "retentionDays: 30", "retentionDays: 60", ServiceRestarted, "prometheusSpec.retention"),
     (RACK, "storage: {sizeGiB: 200}", "storage: {sizeGiB: 100}", ServiceRestarted, "storageSpec"),
     (RACK, "      storage: {sizeGiB: 200}\n", "", Deleted, "storageSpec"),
-    (TRAINING, "sizeGiB: 2000, class: shared", "sizeGiB: 1000, class: shared", Deleted, "PersistentVolumeClaim"),
+    (TRAINING, "sizeGiB: 2000, class: shared", "sizeGiB: 1000, class: shared", Refused, "PersistentVolumeClaim"),
     (TRAINING, "sizeGiB: 2000, class: shared", "sizeGiB: 3000, class: shared", Nothing, "PersistentVolumeClaim"),
     (SERVICE, "min: 2", "min: 1", WorkloadRestarted, "HorizontalPodAutoscaler"),
     // Versions go up one at a time and not back; nodes may follow by themselves.
@@ -211,7 +217,7 @@ const ROWS: &[Row] = &[
     (SERVICE, "embeddings:2.1.0", "embeddings:2.2.0", WorkloadRestarted, "Deployment"),
     (SERVICE, "reindex:2.1.0", "reindex:2.2.0", Nothing, "CronJob"),
     (SERVICE, "{port: 80, containerPort: 8080}", "{port: 81, containerPort: 8080}", AccessChanged, "Service"),
-    (SERVICE, "  - name: reindex\n    team: search\n", "  - name: index\n    team: search\n", Added, "CronJob"),
+    (SERVICE, "  - name: reindex\n    team: search\n", "  - name: index\n    team: search\n", WorkloadRestarted, "CronJob search-batch/reindex"),
     (TRAINING, "finetune:1.4.0", "finetune:1.5.0", WorkloadRestarted, "TrainJob"),
     (WORKLOADS, "vectors:1.0.0", "vectors:1.1.0", WorkloadRestarted, "StatefulSet"),
     (WORKLOADS, "sizeGiB: 10, class: disks", "sizeGiB: 20, class: disks", WorkloadRestarted, "volumeClaimTemplates"),

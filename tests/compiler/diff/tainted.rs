@@ -45,12 +45,15 @@ fn a_taint_that_excludes_the_old_one_comes_to_empty_nodes() {
         &found,
         &[
             "gpuc build",
+            "a taint has another value, and a node cannot have both",
+            "All of its nodes at once",
             "kubectl drain -l 'gpuc.dev/pool=slices'",
             "cloud/apply.sh\n",
             "./install.sh",
             "kubectl uncordon -l 'gpuc.dev/pool=slices'",
         ],
     );
+    assert_eq!(found.worst, Some(gpuc::diff::Impact::WorkloadRestarted));
     assert!(
         !steps(&found).contains("beside the new"),
         "{}",

@@ -41,6 +41,7 @@ fn since(change: impl Fn(&mut BTreeMap<String, String>, &mut Lock)) -> Diff {
         before: Some(&sides.before),
         after: Some(&sides.after),
         committed: Some(&committed),
+        lock: None,
     };
     diff(pair, &options(), &sides.sources).unwrap()
 }

@@ -4,6 +4,7 @@ mod counts;
 mod numbers;
 mod priority;
 mod refused;
+mod scheduler;
 mod security;
 mod shape;
 mod together;
@@ -282,6 +283,7 @@ pub(super) fn look(cluster: &Checked<'_>, report: &mut Report) {
             }
             undoes(cluster, workload, report);
             priority::look(cluster, workload, report);
+            scheduler::look(cluster, workload, report);
             let errors = report.count(Severity::Error);
             holds(cluster, workload, report);
             if report.count(Severity::Error) > errors {

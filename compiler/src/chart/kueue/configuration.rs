@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_schema::config::{QueuedKind, Task};
+use gpuc_schema::config::QueuedKind;
 use serde_json::{Value, json};
 
 use crate::check::Checked;
@@ -14,7 +14,12 @@ use crate::model::{TEAM_LABEL, Team};
 use crate::node::Node;
 use crate::yaml::to_yaml;
 
-/// The kinds of jobs that wait in queues by the chart's default.
+/// The kinds of jobs that wait in queues: those of the chart's default, and the Training Operator's, which it leaves out.
+/// A job of any other kind waits pod by pod, so that a part of it may start without the rest. Of a kind that the cluster
+/// does not have Kueue waits until it is there.
+///
+/// Source: kubernetes-sigs/kueue `pkg/controller/jobframework`, `setup.go@00d5a098`: `setupControllers` and `waitForAPI`;
+/// the names are those that the default has as comments.
 const FRAMEWORKS: &[&str] = &[
     "batch/job",
     "kubeflow.org/mpijob",
@@ -22,6 +27,11 @@ const FRAMEWORKS: &[&str] = &[
     "ray.io/rayservice",
     "ray.io/raycluster",
     "jobset.x-k8s.io/jobset",
+    "kubeflow.org/paddlejob",
+    "kubeflow.org/pytorchjob",
+    "kubeflow.org/tfjob",
+    "kubeflow.org/xgboostjob",
+    "kubeflow.org/jaxjob",
     "workload.codeflare.dev/appwrapper",
     "trainer.kubeflow.org/trainjob",
     "pod",
@@ -67,30 +77,32 @@ pub(super) fn text(cluster: &Checked<'_>) -> String {
     to_yaml(&Node::from_json(configuration))
 }
 
-/// The kinds of jobs that wait: the chart's own, those that the file names, and that of its own workloads.
+/// The kinds of jobs that wait: those that always do, and those that the file names.
 fn frameworks(cluster: &Checked<'_>) -> Vec<&'static str> {
-    let settings = cluster.written.kueue.as_ref();
-    let named = settings.into_iter().flat_map(|it| &it.job_kinds);
-    let mut kinds: Vec<_> = named.map(|kind| kind.value).collect();
-    let mut workloads = cluster.written.workloads.iter();
-    if workloads.any(|it| matches!(it.task(), Some(Task::PytorchJob(_)))) {
-        kinds.push(QueuedKind::PytorchJob);
-    }
-    let more = kinds.into_iter().map(|kind| match kind {
-        QueuedKind::PytorchJob => "kubeflow.org/pytorchjob",
-        QueuedKind::TfJob => "kubeflow.org/tfjob",
-        QueuedKind::JaxJob => "kubeflow.org/jaxjob",
-        QueuedKind::XgboostJob => "kubeflow.org/xgboostjob",
-        QueuedKind::PaddleJob => "kubeflow.org/paddlejob",
+    let more = named(cluster).into_iter().map(|kind| match kind {
         QueuedKind::SparkApplication => "sparkoperator.k8s.io/sparkapplication",
     });
-    let mut frameworks = FRAMEWORKS.to_vec();
-    for name in more {
-        if !frameworks.contains(&name) {
-            frameworks.push(name);
-        }
-    }
-    frameworks
+    FRAMEWORKS.iter().copied().chain(more).collect()
+}
+
+/// The kinds that the file names, each once.
+fn named(cluster: &Checked<'_>) -> BTreeSet<QueuedKind> {
+    let settings = cluster.written.kueue.as_ref();
+    let named = settings.into_iter().flat_map(|it| &it.job_kinds);
+    named.map(|kind| kind.value).collect()
+}
+
+/// The feature gates without which Kueue does not start with these kinds.
+///
+/// Source: kubernetes-sigs/kueue `pkg/controller/jobs/sparkapplication/sparkapplication_controller.go@00d4c12a`,
+/// `CanSupportIntegration`, and `pkg/features/kube_features.go`: alpha, and off, from 0.17 on.
+pub(super) fn gates(cluster: &Checked<'_>) -> Vec<Value> {
+    let gates = named(cluster).into_iter().map(|kind| match kind {
+        QueuedKind::SparkApplication => "SparkApplicationIntegration",
+    });
+    gates
+        .map(|name| json!({"name": name, "enabled": true}))
+        .collect()
 }
 
 /// What pods ask for and no queue counts: network interfaces, and CPU and memory unless teams have a quota of them.

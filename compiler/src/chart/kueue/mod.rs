@@ -36,6 +36,10 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     if queues.is_some() {
         let text = configuration::text(cluster);
         values["managerConfig"] = json!({"controllerManagerConfigYaml": text});
+        let gates = configuration::gates(cluster);
+        if !gates.is_empty() {
+            values["controllerManager"]["featureGates"] = json!(gates);
+        }
     }
     alone(&KUEUE, queues.or(asked), &values)
 }

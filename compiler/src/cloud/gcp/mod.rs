@@ -316,6 +316,14 @@ impl Cloud for Gke {
         Some(place::of(cluster).cluster)
     }
 
+    /// GKE runs that autoscaler.
+    fn keeps_above_maximum(&self) -> Option<&'static str> {
+        Some(
+            "kubernetes/autoscaler cluster-autoscaler/FAQ.md, which says of a cluster above the maximum that the sizes of \
+             node groups are not enforced and only unneeded nodes leave, read 2026-11-22",
+        )
+    }
+
     fn driver_version(&self, pool: &Pool) -> Option<String> {
         (pool.driver.value != DriverOwner::Operator).then(|| "default".to_owned())
     }

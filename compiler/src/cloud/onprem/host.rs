@@ -102,7 +102,7 @@ fn needs_nvlink_subnet(gpus: &PoolGpus) -> bool {
     gpus.model.compute_capability.major == 10 && !gpus.model.arm64_host && gpus.per_node >= 8
 }
 
-fn kubernetes_word(distribution: Distribution) -> &'static str {
+pub(super) fn kubernetes_word(distribution: Distribution) -> &'static str {
     match distribution {
         Distribution::Kubeadm => "kubeadm",
         Distribution::K3s => "k3s",

@@ -134,6 +134,15 @@ impl Cloud for OnPrem {
         }
     }
 
+    /// Nobody makes one of the other without a new cluster.
+    fn within<'c>(&self, cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
+        let CloudSection::OnPrem(section) = &cluster.written.cloud.value else {
+            unreachable!("this cloud owns `onPrem` alone");
+        };
+        let word = host::kubernetes_word(section.distribution.value);
+        Some(("Kubernetes distribution", word))
+    }
+
     fn rules(&self) -> &'static [&'static Rule] {
         rules::RULES
     }

@@ -35,6 +35,26 @@ pub struct Sides<'a> {
     pub options: &'a Options<'a>,
 }
 
+/// The machines that a lock remembers and that gpuc would not have picked for the input as it is: somebody edited it.
+pub(super) fn picks(sides: &Sides<'_>) -> Vec<Edit> {
+    let machines = |side: &Compilation| {
+        let lock = side.output.as_ref().map(|(_, lock)| &lock.pins.machines);
+        lock.cloned().unwrap_or_default()
+    };
+    let (before, after) = (machines(sides.before), machines(sides.after));
+    let mut others = before
+        .iter()
+        .filter_map(|(pool, old)| Some((pool, after.get(pool).filter(|new| *new != old)?)))
+        .peekable();
+    if others.peek().is_none() {
+        return Vec::new();
+    }
+    // What the base's lock remembers is what the input alone would be made with.
+    let meant = machines(&compile(sides.after.loaded.clone(), sides.options));
+    let others = others.filter(|(pool, new)| meant.get(*pool) != Some(*new));
+    others.map(|(pool, new)| Edit::pick(pool, new)).collect()
+}
+
 /// For each difference, the edits that made it, by their numbers.
 pub(super) fn causes(
     sides: &Sides<'_>,
@@ -122,8 +142,23 @@ impl Trials<'_> {
     fn differ(&self, state: &Parts, is_tried: impl Fn(usize) -> bool) -> Option<Vec<bool>> {
         let edits = self.edits.iter().enumerate();
         let edits = edits.filter(|(number, _)| is_tried(*number));
-        let loaded = with(&self.sides.before.loaded, edits.map(|(_, edit)| edit));
-        let compilation = compile(loaded, self.sides.options);
+        let edits: Vec<&Edit> = edits.map(|(_, edit)| edit).collect();
+        let loaded = with(&self.sides.before.loaded, edits.iter().copied());
+        let picks = edits.iter().filter_map(|edit| edit.picked());
+        let picks: Vec<(&str, &str)> = picks.collect();
+        let choices = |name: &str| {
+            let mut choices = (self.sides.options.choices)(name);
+            let picks = picks
+                .iter()
+                .map(|(pool, machine)| ((*pool).to_owned(), (*machine).to_owned()));
+            choices.machines.extend(picks);
+            choices
+        };
+        let options = Options {
+            levels: self.sides.options.levels.clone(),
+            choices: &choices,
+        };
+        let compilation = compile(loaded, &options);
         let tried = Parts::of_those(&compilation, &|key| self.keys.contains(key))?;
         let differs = |delta: &Delta| {
             let sides = [state, &tried].map(|parts| parts.all.get(&delta.key));

@@ -17,7 +17,10 @@ pub(super) struct Places<'e> {
 impl<'e> Places<'e> {
     pub(super) fn of(edits: &'e [Edit]) -> Self {
         // The name of a file stands nowhere in it.
-        let numbered = edits.iter().enumerate().filter(|(_, it)| !it.is_of_file());
+        let numbered = edits
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| !it.is_of_file() && it.picked().is_none());
         let mut by_span: Vec<_> = numbered.map(|(number, edit)| (edit.span, number)).collect();
         by_span.sort_by_key(|(span, _)| (span.source, span.start));
         let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();

@@ -13,6 +13,18 @@ pub(super) fn sized(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         .is_some_and(|part: &Part| part.maker.is_none() && !part.fields.is_empty());
     let size = |value: &Option<serde_json::Value>, key: &str| value.as_ref()?.get(key)?.as_u64();
     let most = [&delta.from, &delta.to].map(|value| size(value, "max"));
+    let fewest = [&delta.from, &delta.to].map(|value| size(value, "min"));
+    let grows = [0, 1].map(|side| fewest[side] < most[side]);
+    if is_by_script
+        && most[1] < most[0]
+        && let Some(source) = setting.keeps_above_maximum(grows)
+    {
+        return Verdict::fact(
+            impact,
+            "no more nodes come than that; those above it stay until nothing on them is needed",
+            source,
+        );
+    }
     if is_by_script && !setting.before.own_hosts && most[1] < most[0] {
         return Verdict::because(
             Impact::WorkloadRestarted,
@@ -20,6 +32,15 @@ pub(super) fn sized(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         );
     }
     Verdict::plain(impact)
+}
+
+impl Setting<'_> {
+    /// Where it is seen that nodes above a lower maximum stay, of a pool that grows and shrinks by itself on these sides.
+    pub(in crate::diff) fn keeps_above_maximum(&self, grows: [bool; 2]) -> Option<&'static str> {
+        self.after
+            .keeps_above_maximum
+            .filter(|_| grows == [true; 2])
+    }
 }
 
 /// Whether nodes leave some of the places that they are in.

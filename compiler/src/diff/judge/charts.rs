@@ -112,6 +112,9 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         }
         (Fate::Stayed, Some(path)) => match path.strip_prefix("values.") {
             Some(path) => match reached(path, usual, rows) {
+                impact if delta.to.is_none() && path.ends_with(TAG) => {
+                    Verdict::because(impact, "from now on it is the chart's own tag")
+                }
                 Impact::Nothing => Verdict::because(Impact::Nothing, "for what starts from now on"),
                 impact => Verdict::plain(impact),
             },
@@ -129,6 +132,9 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
 
 /// Says which tool's object brings a release.
 const TOOL: &str = "delivery.apiVersion";
+
+/// Ends the paths of images' tags, for which charts have one of their own.
+const TAG: &str = "image.tag";
 
 /// What the values at a path reach, by the longest key that fits.
 fn reached(path: &str, usual: Impact, rows: &[Row]) -> Impact {

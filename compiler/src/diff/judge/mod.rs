@@ -13,7 +13,11 @@ mod versions;
 
 use super::deltas::{Delta, Fate};
 use super::impact::Impact;
+use super::leaves::Leaf;
 use super::parts::{Key, Part, Parts};
+    }
+
+use super::parts::{Key, Part, Parts, TAINTS};
 use crate::lock::LOCK_FILE;
 use capacity::capacity;
 pub(super) use elsewhere::is_made;
@@ -107,6 +111,49 @@ impl Setting<'_> {
         }
     }
 
+    /// Whether a mark on an object makes the tool that brings it delete it and make it again by itself, where it
+    /// cannot be changed.
+    pub(super) fn is_forced(&self, key: &Key) -> bool {
+        let is_mark = |(path, leaf): (&String, &Leaf)| {
+            let value = leaf.value.as_str().unwrap_or_default();
+            path.starts_with("metadata.annotations.")
+                && ((path.contains("kustomize.toolkit.fluxcd.io/force") && value == "enabled")
+                    || value.contains("Force=true"))
+        };
+        let is_same_tool = self.before.all.is_empty() || self.before.is_brought_as(self.after);
+        let part = self.after.all.get(key);
+        !self.after.tool.is_empty()
+            && is_same_tool
+            && part.is_some_and(|part| part.leaves.iter().any(is_mark))
+    }
+
+    /// Whether a taint of a pool that scripts make gets another value in the place of the one that it has.
+    fn exchanges_taint(&self, pool: &str) -> bool {
+        let key = Key::Pool(pool.to_owned());
+        let taints = |parts: &Parts| -> Vec<(String, String)> {
+            let part = parts
+                .all
+                .get(&key)
+                .filter(|part| part.maker.is_none() && !part.fields.is_empty());
+            let leaf = part.and_then(|part| part.leaves.get(TAINTS));
+            let list = leaf.and_then(|leaf| leaf.value.as_array());
+            let texts = list
+                .into_iter()
+                .flatten()
+                .filter_map(serde_json::Value::as_str);
+            let taints = texts.filter_map(|text| {
+                let (taint, effect) = text.rsplit_once(':')?;
+                let key = taint.split('=').next().unwrap_or(taint);
+                Some((format!("{key}:{effect}"), text.to_owned()))
+            });
+            taints.collect()
+        };
+        let (old, new) = (taints(self.before), taints(self.after));
+        let other =
+            |(key, text): &(String, String)| new.iter().any(|(of, is)| of == key && is != text);
+        old.iter().any(other)
+    }
+
     /// The part, as it is or else as it was.
     pub(super) fn part(&self, key: &Key) -> Option<&Part> {
         let before = self.before.all.get(key);
@@ -136,8 +183,8 @@ fn here(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         Key::Place => place::judge(setting, delta),
         Key::Pool(name) => pools::judge(setting, name, delta),
         Key::Resource(kind, name) => resource::judge(setting, (kind, name), delta),
-        Key::Release(_) => ends_clients(setting, delta, charts::judge(setting, delta)),
-        Key::Object { .. } => ends_clients(setting, delta, kinds::judge(setting, delta)),
+        Key::Release(_) => serves(setting, delta, charts::judge(setting, delta)),
+        Key::Object { .. } => serves(setting, delta, kinds::judge(setting, delta)),
         Key::Sync(..) if delta.fate() != Fate::Came && setting.loses_its_tool() => {
             Verdict::because(Impact::WorkloadRestarted, setting.removes())
         }
@@ -157,6 +204,28 @@ fn here(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         }
         Key::File(_) => Verdict::plain(Impact::Nothing),
     }
+}
+
+/// What a plugin does besides what its kind or chart says.
+fn serves(setting: &Setting<'_>, delta: &Delta, verdict: Verdict) -> Verdict {
+    let verdict = ends_clients(setting, delta, verdict);
+    let tolerates = delta
+        .path
+        .as_deref()
+        .is_some_and(|path| path.contains("tolerations["));
+    let part = setting.part(&delta.key);
+    let mut pools = part.into_iter().flat_map(|part| &part.pools);
+    if verdict.impact == Impact::PluginRestarted
+        && tolerates
+        && pools.any(|pool| setting.exchanges_taint(pool))
+    {
+        return Verdict::because(
+            Impact::PluginRestarted,
+            "a node cannot have both values of the taint: from the scripts' run until this is brought, nothing that begins \
+             to serve these nodes tolerates them, so the steps free their GPUs first (gpuc diff --plan)",
+        );
+    }
+    verdict
 }
 
 /// What restarts a plugin restarts the daemon of the Multi-Process Service with it, where there is one.

@@ -2,7 +2,7 @@
 
 use super::super::deltas::{Delta, Fate};
 use super::super::impact::Impact;
-use super::super::place::{VERSION, is_alias};
+use super::super::place::{VERSION, unless};
 use super::{Setting, Verdict};
 
 pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
@@ -32,11 +32,7 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             Verdict::plain(Impact::Nothing)
         }
         Fate::Stayed => {
-            let unless = if is_alias(path) {
-                ", unless it is the same under another name"
-            } else {
-                ""
-            };
+            let unless = unless(path);
             Verdict::because(
                 Impact::Replaced,
                 format!(

@@ -235,6 +235,8 @@ fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
     // Nodes of others, of which gpuc only reads what they are.
     let is_theirs = setting.after.all.get(&delta.key);
     let is_theirs = is_theirs.is_some_and(|part| part.leaves.contains_key(parts::SELECTOR));
+    let mut pools = setting.after.summary.pools.iter();
+    let has_gpus = pools.any(|pool| pool.name == delta.key.name() && !pool.gpus.is_empty());
     match path {
         parts::NODES => capacity::sized(setting, delta),
         parts::SELECTOR => Verdict::because(
@@ -292,12 +294,41 @@ fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             Impact::WorkloadRestarted,
             "NoExecute evicts pods that do not tolerate it",
         ),
+        parts::TAINTS
+            if has_gpus && part.is_some_and(|part| part.maker.is_none()) && excludes(delta) =>
+        {
+            Verdict::because(
+                Impact::WorkloadRestarted,
+                "a taint has another value, and a node cannot have both: what serves its GPUs tolerates one of them, so \
+                 free the GPUs first",
+            )
+        }
         parts::TAINTS => Verdict::because(
             Impact::AccessChanged,
             "which pods the scheduler lets onto its nodes",
         ),
         _ => Verdict::plain(Impact::Nothing),
     }
+}
+
+/// Whether a taint of a pool with GPUs comes that a node cannot have beside one that goes: only its value differs.
+fn excludes(delta: &Delta) -> bool {
+    let lists = [&delta.from, &delta.to].map(|value| {
+        let list = value.as_ref().and_then(Json::as_array);
+        let list = list.into_iter().flatten().filter_map(Json::as_str);
+        list.map(str::to_owned).collect::<Vec<String>>()
+    });
+    let [gone, came] = [(0, 1), (1, 0)].map(|(one, other)| {
+        let alone = lists[one].iter().filter(|it| !lists[other].contains(it));
+        alone
+            .filter_map(|taint| {
+                let (key, effect) = taint.rsplit_once(':')?;
+                let key = key.split_once('=').map_or(key, |(key, _)| key);
+                Some((key, effect))
+            })
+            .collect::<Vec<(&str, &str)>>()
+    });
+    gone.iter().any(|taint| came.contains(taint))
 }
 
 /// What becomes of taints that gpuc neither sets nor takes off.

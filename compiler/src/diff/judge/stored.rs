@@ -1,5 +1,7 @@
 //! What becomes of data that charts and claims keep.
 
+use gpuc_schema::config::Quantity;
+
 use super::super::deltas::Delta;
 use super::super::impact::Impact;
 use super::super::parts::Part;
@@ -50,6 +52,18 @@ pub(super) fn judge(chart: &Chart, path: &str, delta: &Delta) -> Option<Verdict>
             Impact::ServiceRestarted,
             "Prometheus restarts with an empty volume",
         )
+    } else if let (Some(from), Some(to)) = (amount(&delta.from), amount(&delta.to))
+        && to < from
+    {
+        let stays = delta.from.as_ref().and_then(serde_json::Value::as_str);
+        Verdict::fact(
+            Impact::ServiceRestarted,
+            format!(
+                "no volume claim gets smaller: the one that is there stays {}, and only a new one is made so",
+                stays.unwrap_or("as it is")
+            ),
+            OPERATOR,
+        )
     } else {
         Verdict::fact(
             Impact::ServiceRestarted,
@@ -74,7 +88,7 @@ pub(super) fn hub_leaves() -> Verdict {
     Verdict::fact(
         Impact::Deleted,
         "the hub's database leaves with it: who its users are, and which notebooks run; notebooks that run stay without a \
-         hub, and files of people stay in their claims",
+         hub, out of reach and with their GPUs, until somebody deletes their pods, and files of people stay in their claims",
         DATABASE,
     )
 }
@@ -89,7 +103,7 @@ pub(super) fn claim(setting: &Setting<'_>, is_less: bool) -> Verdict {
         tool => format!("{tool} reports that it failed"),
     };
     Verdict::fact(
-        Impact::Deleted,
+        Impact::Refused,
         format!(
             "{SMALLER_CLAIM}: the API server refuses it, and {stops}. Take it back, or move its data to a \
              smaller claim of another name, and let this one leave"
@@ -103,6 +117,11 @@ pub(in crate::diff) const SMALLER_CLAIM: &str = "no volume claim gets smaller";
 
 const SMALLER: &str = "kubernetes/kubernetes pkg/apis/core/validation/validation.go, \
     ValidatePersistentVolumeClaimUpdate, by its message: field can not be less than status.capacity";
+
+/// A quantity in thousandths.
+fn amount(value: &Option<serde_json::Value>) -> Option<u64> {
+    Quantity(value.as_ref()?.as_str()?.to_owned()).thousandths()
+}
 
 /// A duration of days as the chart has it.
 fn days(text: &str) -> Option<u64> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::impact::Impact;
-use super::super::shown::{Change, ClusterFate, Diff, Diffs};
+use super::super::shown::{Change, ClusterFate, Diff, Diffs, Step};
 use super::{cause, count, field, on_nodes, subject};
 use crate::diag::render::{cell, code, visible};
 
@@ -90,6 +90,9 @@ fn head(diff: &Diff) -> String {
         .worst
         .map_or_else(|| diff.means_nothing(), Impact::means);
     let mut text = format!("\n#### {}{fate}: {worst}\n", cell(&diff.cluster));
+    if let Some(words) = diff.moved_words() {
+        text.push_str(&format!("\n{}\n", cell(&words)));
+    }
     if let Some(words) = diff.quiet_words() {
         text.push_str(&format!("\n{}\n", cell(&words)));
     }
@@ -202,47 +205,70 @@ fn rollout(text: &mut String, diff: &Diff, room: usize) {
     if text.chars().count() + steps.chars().count() < room * 3 / 4 {
         text.push_str(&steps);
     } else {
-        text.push_str("\nThis takes steps in an order: `gpuc diff --plan` prints them.\n");
+        let number = count(diff.rollout.len(), "step");
+        text.push_str(&format!(
+            "\nThis takes {number} in an order: `gpuc diff --plan` prints them.\n"
+        ));
     }
 }
 
 fn steps(diff: &Diff) -> String {
-    let mut steps = String::new();
-    for (number, step) in diff.rollout.iter().enumerate() {
-        steps.push_str(&format!("{}. {}\n", number + 1, cell(&step.what)));
-        if !step.commands.is_empty() {
-            let commands: Vec<String> = step.commands.iter().map(|it| visible(it)).collect();
-            let commands = commands.join("\n   ");
-            // A fence that no command can end.
-            let fence = "`".repeat(3.max(longest_run(&commands) + 1));
-            steps.push_str(&format!("   {fence}sh\n   {commands}\n   {fence}\n"));
-        }
-    }
-    steps
+    let steps = diff.rollout.iter().enumerate();
+    steps.map(|(number, one)| step(number + 1, one)).collect()
 }
 
-/// The steps of the rollout of each cluster.
+fn step(number: usize, step: &Step) -> String {
+    let mut text = format!("{number}. {}\n", cell(&step.what));
+    if !step.commands.is_empty() {
+        let commands: Vec<String> = step.commands.iter().map(|it| visible(it)).collect();
+        let commands = commands.join("\n   ");
+        // A fence that no command can end.
+        let fence = "`".repeat(3.max(longest_run(&commands) + 1));
+        text.push_str(&format!("   {fence}sh\n   {commands}\n   {fence}\n"));
+    }
+    text
+}
+
+/// The steps of the rollout of each cluster, as many as there is room for: what is left out is counted.
 pub(super) fn plan(diffs: &Diffs) -> String {
     let mut text = format!("### gpuc: the steps since {}\n", code(&diffs.base));
-    let mut left_out = 0;
-    for diff in diffs.clusters.iter().filter(|diff| !diff.is_empty()) {
-        let steps = if diff.rollout.is_empty() {
-            format!("There is {}.\n", diff.unordered())
-        } else {
-            steps(diff)
-        };
-        let section = format!("\n#### {}\n\n{steps}", cell(&diff.cluster));
-        if text.chars().count() + section.chars().count() + RESERVE / 2 > LONGEST {
-            left_out += 1;
-        } else {
-            text.push_str(&section);
+    let mut used = text.chars().count();
+    let differ: Vec<&Diff> = diffs.clusters.iter().filter(|it| !it.is_empty()).collect();
+    for (number, diff) in differ.iter().enumerate() {
+        let head = format!("\n#### {}\n\n", cell(&diff.cluster));
+        if used + head.chars().count() + RESERVE > LONGEST {
+            text.push_str(&format!(
+                "\n{} had no room here: `gpuc diff --plan` shows them all.\n",
+                count(differ.len() - number, "more cluster")
+            ));
+            break;
         }
+        // What one cluster does not need, those after it have.
+        let room = (LONGEST - RESERVE - used) / (differ.len() - number);
+        let section = head + &steps_within(diff, room);
+        used += section.chars().count();
+        text.push_str(&section);
     }
-    if left_out > 0 {
-        text.push_str(&format!(
-            "\n{} had no room here: `gpuc diff --plan` shows them all.\n",
-            count(left_out, "more cluster")
-        ));
+    text
+}
+
+/// The first steps, in so many characters, and how many there are more.
+fn steps_within(diff: &Diff, room: usize) -> String {
+    if diff.rollout.is_empty() {
+        return format!("There is {}.\n", diff.unordered());
+    }
+    let (mut text, mut used) = (String::new(), 0);
+    for (index, one) in diff.rollout.iter().enumerate() {
+        let one = step(index + 1, one);
+        used += one.chars().count();
+        if used > room {
+            let more = count(diff.rollout.len() - index, "more step");
+            text.push_str(&format!(
+                "\n{more} had no room here: `gpuc diff --plan` shows them all.\n"
+            ));
+            break;
+        }
+        text.push_str(&one);
     }
     text
 }

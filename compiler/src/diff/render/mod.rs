@@ -110,6 +110,7 @@ fn cause(cause: &Cause, quote: Quote) -> String {
             let place = quote(&format!("{file}:{line}:{column}"));
             format!("{place} {path}{gone}")
         }
+        (Some(file), ..) => format!("{} {path}", quote(file)),
         _ => path,
     }
 }

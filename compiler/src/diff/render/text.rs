@@ -57,6 +57,9 @@ fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
             visible(&diff.cluster)
         ),
     );
+    if let Some(words) = diff.moved_words() {
+        put(text, format_args!("  {}\n", visible(&words)));
+    }
     unbuilt(text, diff, all);
     if diff.is_empty() {
         return;

@@ -39,7 +39,7 @@ pub(super) struct Anew {
 
 impl Anew {
     pub(super) fn is_empty(&self) -> bool {
-        self.deleted.is_empty()
+        self.before.is_empty() && self.deleted.is_empty()
     }
 }
 
@@ -66,6 +66,8 @@ impl Rollout<'_> {
                 }
             }
         }
+        let fixed: Vec<&Change> = others.values().flatten().copied().collect();
+        anew.before.extend(self.starts_over(&fixed));
         self.flavors_anew(&kept, &mut anew);
         for (words, changes) in others {
             let names = |change: &&Change| {
@@ -98,19 +100,47 @@ impl Rollout<'_> {
         anew
     }
 
-    /// Whether a mark on an object makes the tool that brings it delete it and make it again by itself.
+    /// Whether the tool that brings an object deletes it and makes it again by itself.
     fn is_forced(&self, kind: &str, name: &str) -> bool {
-        let all = &self.setting.after.all;
-        let part = all
-            .iter()
-            .find(|(key, _)| key.kind() == kind && key.name() == name);
-        let is_mark = |(path, leaf): (&String, &super::super::leaves::Leaf)| {
-            let value = leaf.value.as_str().unwrap_or_default();
-            path.starts_with("metadata.annotations.")
-                && ((path.contains("kustomize.toolkit.fluxcd.io/force") && value == "enabled")
-                    || value.contains("Force=true"))
+        let mut keys = self.setting.after.all.keys();
+        let key = keys.find(|key| key.kind() == kind && key.name() == name);
+        self.is_by_commit() && key.is_some_and(|key| self.setting.is_forced(key))
+    }
+
+    /// Runs that a push starts over, which people save or let end before.
+    fn starts_over(&self, changes: &[&Change]) -> Option<Step> {
+        let named = changes.iter().flat_map(|change| {
+            let names = change.names.iter();
+            names.map(move |name| (change.kind.as_str(), name.as_str()))
+        });
+        let forced: Vec<(&str, &str)> = named
+            .filter(|(kind, name)| self.is_forced(kind, name))
+            .collect();
+        let kubectl = self.kubectl();
+        let look = |(kind, name): &(&str, &str)| {
+            let (namespace, name) = name.split_once('/').unwrap_or(("default", name));
+            format!(
+                "{kubectl} get {} {} --namespace {}",
+                shell::quote(&kind.to_lowercase()),
+                shell::quote(name),
+                shell::quote(namespace)
+            )
         };
-        self.is_by_commit() && part.is_some_and(|(_, part)| part.leaves.iter().any(is_mark))
+        let names: Vec<String> = forced
+            .iter()
+            .map(|(kind, name)| format!("{kind} {name}"))
+            .collect();
+        let tool = self.setting.after.tool;
+        (!forced.is_empty()).then(|| Step {
+            what: format!(
+                "{} cannot be changed in place: {tool} deletes {} and makes it anew as soon as the change is pushed, and \
+                 what runs in it starts over. Save its state or let it end before the push",
+                names.join(", "),
+                if names.len() == 1 { "it" } else { "each" },
+            ),
+            commands: forced.iter().map(look).collect(),
+            changes: ids(changes),
+        })
     }
 
     /// The workloads of the tree that use a claim: what runs, and not what it is a copy of.

@@ -5,7 +5,7 @@ use super::super::parts::{Key, TAINTS};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::left::about_pool;
 use super::{Rollout, ids, pools};
-use crate::model::POOL_LABEL;
+use crate::model::Pool;
 use crate::plan::Delivery;
 use crate::shell;
 
@@ -184,14 +184,27 @@ impl Rollout<'_> {
     }
 
     /// Whether nodes come that serve what pools that leave did.
-    fn has_new_pools(&self) -> bool {
+    pub(super) fn has_new_pools(&self) -> bool {
         let is_new = |change: &Change| change.kind == "pool" && change.fate == ClusterFate::Added;
         self.changes.iter().any(is_new)
     }
 
     /// Changes of pools that leave, and of those that have another name.
-    fn gone_from_files(&self) -> Vec<&Change> {
-        self.of(&[Impact::Deleted, Impact::Replaced])
+    pub(super) fn gone_from_files(&self) -> Vec<&Change> {
+        let is_gone = |change: &&Change| {
+            let impacts = [Impact::Deleted, Impact::Replaced];
+            impacts.contains(&change.impact) || self.makes_way(change)
+        };
+        self.changes.iter().filter(is_gone).collect()
+    }
+
+    /// Whether nodes that others made leave the input, where nodes come that do what they did.
+    fn makes_way(&self, change: &Change) -> bool {
+        let is_theirs = |name: &String| self.both(name)[0].is_some_and(Pool::is_existing);
+        change.kind == "pool"
+            && change.fate == ClusterFate::Removed
+            && change.names.iter().any(is_theirs)
+            && self.has_new_pools()
     }
 
     /// Pools that leave, which a tool that prunes takes away what serves them from as soon as the change is pushed.
@@ -257,7 +270,7 @@ impl Rollout<'_> {
         };
         let steps = gone.map(|name| Step {
             what: what(&name),
-            commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
+            commands: self.drain_pool(&name),
             changes: ids(&about_pool(&deleted, &name)),
         });
         steps.collect()
@@ -290,6 +303,10 @@ impl Rollout<'_> {
                 .filter(|host| !is_known(host))
                 .map(String::as_str)
                 .collect();
+            // A list of hosts that is shorter is nothing to run on those that stay.
+            if come.is_empty() && self.does_same(&script) {
+                continue;
+            }
             let members = new.members.iter().map(String::as_str);
             let is_driver = self.changes.iter().any(|change| {
                 change.kind == "pool"
@@ -313,5 +330,17 @@ impl Rollout<'_> {
             });
         }
         steps
+    }
+
+    /// Whether a host's script does what it did, for fewer hosts.
+    fn does_same(&self, script: &str) -> bool {
+        let [old, new] = [self.before, self.after].map(|side| {
+            let tree = &side?.output.as_ref()?.0;
+            let mut files = tree.files().filter(|(path, _)| *path == script);
+            let lines = files.next()?.1.contents.lines();
+            let lines = lines.filter(|line| !line.starts_with("hosts=("));
+            Some(lines.map(str::to_owned).collect::<Vec<String>>())
+        });
+        old.is_some() && old == new
     }
 }

@@ -99,8 +99,8 @@ impl Rollout<'_> {
         Some(Step {
             what: format!(
                 "{} uninstalls JupyterHub as soon as the change is pushed, and the hub's database goes with it: who there \
-                 is, and who was let in. Copy it first if anybody wants it. Notebooks that run end: let people save \
-                 their work. Their own claims stay",
+                 is, and who was let in. Copy it first if anybody wants it. Notebooks that run stay without a hub, out of \
+                 reach and with their GPUs: let people save their work and stop them. Their own claims stay",
                 self.setting.before.tool
             ),
             commands: vec![self.hub_copied()],
@@ -159,12 +159,14 @@ impl Rollout<'_> {
             );
             steps.push(Step {
                 what: "Only when nobody wants JupyterHub any more: with it goes the hub's database, which is copied first. \
-                       Notebooks that run end; people's own claims stay"
+                       Notebooks that run stay without a hub: let people save their work and stop them before. People's \
+                       own claims stay"
                     .to_owned(),
                 commands,
                 changes: ids(&[change]),
             });
         }
+        steps.extend(self.servers_left());
         let gone = self.claims(ClusterFate::Removed);
         if gone.is_empty() {
             return steps;

@@ -46,6 +46,10 @@ impl Rollout<'_> {
             if let [Some(was), Some(is)] = self.both(name).map(|pool| pool?.nodes.get())
                 && is.max < was.max
             {
+                let grows = [was, is].map(|nodes| nodes.min < nodes.max);
+                if self.setting.keeps_above_maximum(grows).is_some() {
+                    continue;
+                }
                 found.push((name.clone(), Less::Nodes(*was, *is)));
                 continue;
             }
@@ -114,7 +118,7 @@ impl Rollout<'_> {
                 Less::Nodes(_, is) => format!(
                     "Pool {name} has {} at the most from now on. Where it has more, the cloud picks which go, and what \
                      runs on these ends: when jobs may be interrupted, empty the pool. Otherwise skip this",
-                    words(*is)
+                    words(NodeRange { min: is.max, ..*is })
                 ),
                 Less::Zones(zones) => format!(
                     "The nodes of pool {name} in {} go, and what runs on them ends: when jobs may be interrupted, empty \
@@ -182,7 +186,8 @@ impl Rollout<'_> {
             let names = change.names.iter();
             names.map(|name| self.removed(&change.kind, name))
         });
-        (self.is_shrinking() && !these.is_empty()).then(|| Step {
+        let goes = self.is_shrinking() || (self.any_leaves_first() && !self.is_by_commit());
+        (goes && !these.is_empty()).then(|| Step {
             what: "Delete the workloads that cannot be changed in place, before nodes go: what runs in them ends, and they \
                    are made anew with what is brought"
                 .to_owned(),

@@ -7,7 +7,6 @@ use super::super::parts::{Key, PLUGIN, Part, SHARING};
 use super::super::shown::{Change, ClusterFate, FieldChange, Step};
 use super::left::about_pool;
 use super::{Rollout, unique};
-use crate::model::POOL_LABEL;
 use crate::plan::ADVERTISED_BY_DRA;
 use crate::shell;
 
@@ -16,6 +15,8 @@ use crate::shell;
 enum Why {
     /// Slices are cut, or a driver is exchanged: node by node.
     Exchanged,
+    /// Nodes cannot have their old taint beside the new one.
+    Tainted,
     /// The daemon that programs compute through ends or begins.
     Mps,
     /// Something else hands out what pods still hold.
@@ -34,6 +35,10 @@ impl Why {
             }
             Self::HandedOut => {
                 ": what pods hold by the old names is handed out again by the new ones"
+            }
+            Self::Tainted => {
+                ": a taint has another value, and a node cannot have both, so that between the script and what is brought \
+                 nothing that serves them comes to a node or back to one"
             }
             Self::Network => {
                 ": with the driver of the network cards go the connections of all that runs, and then the jobs"
@@ -164,7 +169,7 @@ impl Rollout<'_> {
         let all: Vec<&Change> = self.changes.iter().collect();
         for name in self.tainted_anew() {
             for change in about_pool(&all, &name) {
-                add(name.clone(), Why::Exchanged, change.id);
+                add(name.clone(), Why::Tainted, change.id);
             }
         }
         freed
@@ -202,8 +207,11 @@ impl Rollout<'_> {
     /// Pools whose GPUs must be free for a moment: how they are freed, and how pods come back.
     pub(super) fn drained(&self) -> (Vec<Step>, Vec<Step>) {
         let when = self.when();
-        let both = self.freed().into_iter().map(|(name, (why, changes))| {
-            let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
+        let freed = self.freed().into_iter();
+        // What leaves before anything takes its place is drained for that, and its nodes do not come back.
+        let freed = freed.filter(|(name, _)| !self.leaves_first(name));
+        let both = freed.map(|(name, (why, changes))| {
+            let nodes = shell::quote(&self.labels(&name));
             let changes = unique(changes);
             let how = if why == Why::Exchanged {
                 "Where jobs cannot all leave at once, take one node after the other"

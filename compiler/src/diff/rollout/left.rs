@@ -1,13 +1,12 @@
 //! What stays behind until somebody removes it.
 
-use super::super::impact::Impact;
 use super::super::judge::CLUSTER;
 use super::super::parts::{Key, Part};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::queues::{KEPT_IN_USE, KUEUE_KEEPS};
 use super::room::Way;
 use super::{Rollout, ids, pools, text};
-use crate::model::POOL_LABEL;
+use crate::model::{POOL_LABEL, Pool};
 use crate::plan::Maker;
 use crate::plan::Resource;
 use crate::shell;
@@ -40,7 +39,7 @@ impl Rollout<'_> {
 
     /// What is to be removed, the pools first.
     pub(super) fn left(&self) -> Vec<Step> {
-        let leaving = self.of(&[Impact::Deleted, Impact::Replaced]);
+        let leaving = self.gone_from_files();
         let (gone, replaced) = (pools(&leaving, true), pools(&leaving, false));
         let mut steps = Vec::new();
         for name in gone.iter().chain(&replaced) {
@@ -85,7 +84,7 @@ impl Rollout<'_> {
                 what: format!(
                     "When nothing needs the old nodes of pool {name} any more, drain them"
                 ),
-                commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
+                commands: self.drain_pool(name),
                 changes: ids(changes),
             });
         }
@@ -99,11 +98,21 @@ impl Rollout<'_> {
         } else {
             "; then take it out of gpu-cluster.yaml, build and commit"
         };
-        let commands = self.removal(|resource| {
-            resource.script == format!("pool-{name}") && !self.is_moved(&resource.name)
-        });
+        let is_theirs = self.both(name)[0].is_some_and(Pool::is_existing);
+        let commands = if is_theirs {
+            vec![self.nodes_of(name)]
+        } else {
+            self.removal(|resource| {
+                resource.script == format!("pool-{name}") && !self.is_moved(&resource.name)
+            })
+        };
         if !commands.is_empty() {
-            let what = if self.setting.before.own_hosts {
+            let what = if is_theirs {
+                format!(
+                    "gpuc did not make the old nodes of pool {name}, and no script deletes them: whoever made them, or \
+                     the group that they are of, deletes them there{out}"
+                )
+            } else if self.setting.before.own_hosts {
                 format!(
                     "Take gpuc's labels, taints and notes off the hosts of pool {name}, which nothing else does{out}. \
                      Let pods onto hosts that stay in the cluster with `{} uncordon`",
@@ -132,7 +141,7 @@ impl Rollout<'_> {
             };
             let drained = later.then(|| Step {
                 what: format!("When nothing needs pool {name} any more, drain its nodes"),
-                commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
+                commands: self.drain_pool(name),
                 changes: ids(changes),
             });
             let gone = Step {
@@ -168,7 +177,7 @@ impl Rollout<'_> {
     }
 
     pub(super) fn nodes_of(&self, name: &str) -> String {
-        let nodes = shell::quote(&format!("{POOL_LABEL}={name}"));
+        let nodes = shell::quote(&self.labels(name));
         format!("{} get nodes -l {nodes}", self.kubectl())
     }
 
@@ -304,7 +313,8 @@ impl Rollout<'_> {
                 && change.kind != "file"
                 && !self.leaves_with_nodes(change)
         };
-        let left: Vec<&Change> = self.changes.iter().filter(went).collect();
+        let mut left: Vec<&Change> = self.changes.iter().filter(went).collect();
+        left.sort_by_key(|change| self.is_pointed_at(change));
         let (mut objects, mut releases) = (Vec::new(), Vec::new());
         for change in &left {
             for name in &change.names {
@@ -312,6 +322,7 @@ impl Rollout<'_> {
                     // With a namespace would go all that is in it; data is a step of its own.
                     "Namespace" | "PersistentVolumeClaim" => {}
                     "Helm release" if self.brings_kinds(name) || self.is_hub(name) => {}
+                    kind if self.is_moved_workload(kind, name) => {}
                     _ if self.is_early(name) || self.is_early_queue(&change.kind) => {}
                     "NicNodePolicy" if self.is_driver_left(name) => {}
                     "DeviceClass" if self.claims_end().is_some() => {}

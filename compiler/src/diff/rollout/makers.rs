@@ -81,6 +81,50 @@ impl Rollout<'_> {
         found
     }
 
+    /// Nodes that nothing makes again by itself: another one comes before one is drained, and has no machine.
+    ///
+    /// Source: karpenter.sh/docs/concepts/disruption (replacements become ready before a node is deleted; a node that
+    /// somebody deletes is drained first, for its finalizer), read 2026-11-22.
+    pub(super) fn stuck_in_drift(&self) -> Vec<Step> {
+        let Some((maker, names, _)) = self.drifting() else {
+            return Vec::new();
+        };
+        let changes: Vec<&Change> = self.changes.iter().collect();
+        let mut steps = Vec::new();
+        for name in names {
+            let Some((id, count)) = self.filled(&name) else {
+                continue;
+            };
+            let held = match count {
+                Some(count) => format!("while all of its {count} are in use"),
+                None => "while all of them are in use".to_owned(),
+            };
+            let nodes = shell::quote(&format!("{POOL_LABEL}={name},{}", maker.label));
+            let kubectl = self.kubectl();
+            let kinds = maker.kinds.iter().map(|(kind, _)| *kind);
+            let about = changes.iter().filter(|change| {
+                change.names.contains(&name)
+                    && (change.kind == "pool" || kinds.clone().any(|kind| kind == change.kind))
+            });
+            let about: Vec<&Change> = about.copied().collect();
+            steps.push(Step {
+                what: format!(
+                    "{maker} brings another node before it drains one of pool {name}, and reservation {id} has no machine \
+                     for that {held}: then nothing is made again. When jobs may be interrupted, delete the nodes that are \
+                     older than this change: each is drained first, and {maker} makes another of its machine. To go one \
+                     after the other, name one in place of the labels",
+                    maker = maker.name,
+                ),
+                commands: vec![
+                    format!("{kubectl} get nodes -l {nodes}"),
+                    format!("{kubectl} delete nodes -l {nodes}"),
+                ],
+                changes: super::unique(ids(&about)),
+            });
+        }
+        steps
+    }
+
     /// What people know before such nodes are made again, and what they look for afterwards.
     pub(super) fn drift(&self) -> Option<(Step, Step)> {
         let (maker, names, changes) = self.drifting()?;
@@ -98,11 +142,17 @@ impl Rollout<'_> {
             self.kubectl(),
             shell::quote(&selector)
         );
+        let is_stuck = list.iter().any(|name| self.filled(name).is_some());
         let before = Step {
             what: format!(
                 "Go on when jobs may be interrupted: by what comes next {} drains the nodes of {these} that there are now, \
-                 and makes others, one after another",
-                maker.name
+                 and makes others, one after another{}",
+                maker.name,
+                if is_stuck {
+                    "; where a reservation has no machine left, only when you delete a node, which a step below does"
+                } else {
+                    ""
+                }
             ),
             commands: vec![nodes.clone()],
             changes: changes.clone(),

@@ -13,12 +13,14 @@ mod gpus;
 mod hosts;
 mod left;
 mod makers;
+mod named;
 mod plugins;
 mod queues;
 mod room;
 mod servers;
 mod spaces;
 mod taints;
+mod twice;
 mod uninstall;
 mod versions;
 
@@ -32,14 +34,20 @@ use super::judge::Setting;
 use super::parts::Key;
 use super::shown::{Change, ClusterFate, Step};
 use crate::compile::Compilation;
+use crate::model::POOL_LABEL;
 use crate::plan::{Command, Word};
 use crate::shell;
+use crate::source::Sources;
+
+/// Kinds that are called as those of other groups.
+const AMBIGUOUS: &[&str] = &["Network"];
 
 /// The steps; none where a run of the scripts and a sync do it. Commands are run from the cluster's folder in the tree.
 pub(super) fn rollout(
     setting: &Setting<'_>,
     (before, after): (Option<&Compilation>, Option<&Compilation>),
     changes: &[Change],
+    sources: &Sources,
 ) -> Vec<Step> {
     if after.is_none() {
         return fresh::gone(changes);
@@ -49,6 +57,7 @@ pub(super) fn rollout(
         before,
         after,
         changes,
+        sources,
     };
     if let Some(steps) = plan.another_cluster() {
         return steps;
@@ -87,6 +96,8 @@ struct Rollout<'a> {
     before: Option<&'a Compilation>,
     after: Option<&'a Compilation>,
     changes: &'a [Change],
+    /// Where things stand in the input.
+    sources: &'a Sources,
 }
 
 impl Rollout<'_> {
@@ -133,6 +144,7 @@ impl Rollout<'_> {
             || self.before.is_none()
             || late
             || self.loses_taints()
+            || !self.workloads_moved().is_empty()
             || self.renamed().is_some()
             || begins.is_some()
             || !anew.is_empty()
@@ -155,7 +167,7 @@ impl Rollout<'_> {
             .collect();
         let leaving: Vec<Step> = self.workloads_leave().into_iter().chain(ended).collect();
         // Where a commit is the delivery, all that must end does so before it.
-        let mut ends = [ends, leaving, freed, anew.before].concat();
+        let mut ends = [ends, anew.before, leaving, freed].concat();
         if by_commit {
             all.append(&mut ends);
         }
@@ -166,6 +178,7 @@ impl Rollout<'_> {
         let (early, late) = if late { (None, cloud) } else { (cloud, None) };
         all.extend(early);
         all.extend(self.queues_left_early());
+        all.extend(self.runs_twice());
         all.extend(swapped);
         all.extend(self.emptied_for_push().into_iter().chain(off));
         let (before, after) = drift.unzip();
@@ -175,9 +188,12 @@ impl Rollout<'_> {
         all.extend(self.gone_by_push());
         all.extend(late);
         all.extend(served);
+        all.extend(self.serves_twice());
         all.push(Self::verified());
-        all.extend(back.into_iter().chain(on).chain(after));
+        let stuck = self.stuck_in_drift();
+        all.extend(back.into_iter().chain(on).chain(stuck).chain(after));
         all.extend(followers);
+        all.extend(self.names_move());
         all.extend(self.old_taints());
         all.extend(left);
         self.with_servers(all)
@@ -285,6 +301,26 @@ impl Rollout<'_> {
         }
     }
 
+    /// The labels that pick a pool's nodes as they are: those that others made have labels of their own.
+    pub(super) fn labels(&self, name: &str) -> String {
+        let [old, new] = self.both(name);
+        let labels = old.or(new).map(|pool| pool.selector.as_slice());
+        let labels = labels.unwrap_or_default().iter();
+        let labels: Vec<String> = labels
+            .map(|label| format!("{}={}", label.key, label.value))
+            .collect();
+        if labels.is_empty() {
+            format!("{POOL_LABEL}={name}")
+        } else {
+            labels.join(",")
+        }
+    }
+
+    /// The commands that empty a pool's nodes as they are.
+    fn drain_pool(&self, name: &str) -> Vec<String> {
+        self.drain(&shell::quote(&self.labels(name)))
+    }
+
     /// The commands that empty nodes, by a selector.
     fn drain(&self, nodes: &str) -> Vec<String> {
         let kubectl = self.kubectl();
@@ -294,9 +330,49 @@ impl Rollout<'_> {
         ]
     }
 
+    /// A kind as it is typed: with its group, where other groups have kinds of that name.
+    fn typed(&self, kind: &str, name: &str) -> String {
+        let plain = kind.to_lowercase();
+        if !AMBIGUOUS.contains(&kind) {
+            return plain;
+        }
+        let mut keys = self
+            .setting
+            .before
+            .all
+            .keys()
+            .chain(self.setting.after.all.keys());
+        let group = keys.find_map(|key| match key {
+            Key::Object { group, .. } if key.kind() == kind && key.name() == name => Some(group),
+            _ => None,
+        });
+        match group.filter(|group| !group.is_empty()) {
+            Some(group) => format!("{plain}s.{group}"),
+            None => plain,
+        }
+    }
+
+    /// Whether another object points at one, which stays for as long as that does.
+    ///
+    /// Source: kubernetes/cloud-provider-gcp `pkg/controller/gkenetworkparamset/gkenetworkparamset_controller.go`
+    /// (`GNPFinalizer`, while a network has it in `spec.parametersRef`), read 2026-11-22.
+    fn is_pointed_at(&self, change: &Change) -> bool {
+        let points = |name: &String| {
+            let mut parts = self.setting.before.all.values();
+            parts.any(|part| {
+                let is = |path: &str, value: &str| {
+                    let leaf = part.leaves.get(path);
+                    leaf.is_some_and(|leaf| leaf.value == *value)
+                };
+                is("spec.parametersRef.kind", &change.kind) && is("spec.parametersRef.name", name)
+            })
+        };
+        change.names.iter().any(points)
+    }
+
     /// The command that deletes an object, by its kind and its name with its namespace in front.
     fn removed(&self, kind: &str, name: &str) -> String {
-        let kind = shell::quote(&kind.to_lowercase());
+        let kind = shell::quote(&self.typed(kind, name));
         let kubectl = self.kubectl();
         match name.split_once('/') {
             Some((namespace, name)) => format!(

@@ -1,6 +1,6 @@
 //! Queues that leave, while jobs are in them.
 
-use super::super::parts::Key;
+use super::super::parts::{Key, Part};
 use super::super::shown::{Change, ClusterFate, Step};
 use super::anew::Anew;
 use super::{Rollout, ids, unique};
@@ -65,13 +65,42 @@ impl Rollout<'_> {
         Some(Step {
             what: format!(
                 "Queue {} leaves, and others are promised what it has. Let it start no more jobs, and go on when those that \
-                 run have ended, or they hold what is promised twice. Jobs that wait in it never start: submit them \
-                 anew where they shall run",
-                plain.join(", ")
+                 run have ended, or they hold what is promised twice. {}",
+                plain.join(", "),
+                self.what_waits(&plain)
             ),
             commands,
             changes: ids(&gone),
         })
+    }
+
+    /// What becomes of jobs that wait in queues that leave.
+    ///
+    /// A queue of a namespace that is made anew takes what waits for one of its name: kubernetes-sigs/kueue@00caa311
+    /// `pkg/queue/manager.go` (`AddLocalQueue`), read 2026-11-22.
+    fn what_waits(&self, gone: &[&str]) -> String {
+        let leads = |part: &Part| {
+            let leaf = part.leaves.get("spec.clusterQueue");
+            leaf.is_some_and(|leaf| gone.iter().any(|name| leaf.value == **name))
+        };
+        let ways = self.setting.before.all.iter();
+        let ways = ways.filter(|(key, part)| key.kind() == "LocalQueue" && leads(part));
+        let (again, lost): (Vec<_>, Vec<_>) =
+            ways.partition(|(key, _)| self.setting.after.all.contains_key(key));
+        let never = "never start: submit them anew where they shall run";
+        if again.is_empty() {
+            return format!("Jobs that wait in it {never}");
+        }
+        let names: Vec<String> = again.iter().map(|(key, _)| key.name()).collect();
+        let on = format!(
+            "Jobs that wait in {} wait on, and start through the queue that these names lead to then",
+            names.join(", ")
+        );
+        if lost.is_empty() {
+            on
+        } else {
+            format!("{on}; others {never}")
+        }
     }
 
     /// Lets a queue start no more jobs.

@@ -8,9 +8,8 @@ use super::left::{Handed, about_pool};
 use super::queues::and;
 use super::{Rollout, ids, pools};
 use crate::compile::Compilation;
-use crate::model::{KubernetesVersion, POOL_LABEL, Pool};
+use crate::model::{KubernetesVersion, Pool};
 use crate::plan;
-use crate::shell;
 use gpuc_schema::config::Capacity;
 
 /// How a pool that its cloud cannot change becomes what it shall be.
@@ -69,8 +68,11 @@ impl Rollout<'_> {
             .collect();
         let held = was.iter().filter_map(|pool| pool.nodes.get());
         let held: u64 = held.map(|nodes| u64::from(nodes.max)).sum();
+        // Scripts that take over are to serve before what made nodes until now goes, also where they begin with none.
+        let takes_over = matches!(self.handed(name), Some(Handed::From(_))) && !self.setting.prunes;
+        let least = u64::from(takes_over);
         let wanted = comes.iter().filter_map(|pool| pool.nodes.get());
-        let wanted: u64 = wanted.map(|nodes| u64::from(nodes.min)).sum();
+        let wanted: u64 = wanted.map(|nodes| u64::from(nodes.min).max(least)).sum();
         let counts = was.iter().chain(&is).filter_map(reserved);
         let count = counts.filter_map(|(_, count)| count).max();
         wanted > 0 && count.is_none_or(|count| held + wanted > u64::from(count))
@@ -88,6 +90,19 @@ impl Rollout<'_> {
     /// Whether the machines of a pool are those of a reservation.
     pub(super) fn is_reserved(&self, name: &str) -> bool {
         self.both(name)[0].is_some_and(Pool::is_reserved)
+    }
+
+    /// The reservation of a pool and what it holds, where the pools of it may have all there is at a time.
+    pub(super) fn filled(&self, name: &str) -> Option<(&str, Option<u32>)> {
+        let (id, _) = self.both(name)[1].and_then(reserved)?;
+        let pools = Self::pools_of(self.after).iter();
+        let these = pools.filter(|pool| reserved(pool).is_some_and(|(of, _)| of == id));
+        let count = these.clone().filter_map(|pool| reserved(pool)?.1).max();
+        let most = these.filter_map(|pool| pool.nodes.get());
+        let most: u64 = most.map(|nodes| u64::from(nodes.max)).sum();
+        count
+            .is_none_or(|count| most >= u64::from(count))
+            .then_some((id, count))
     }
 
     /// Whether the cluster's version is one that the nodes of a pool cannot follow in place, and it goes up.
@@ -142,7 +157,8 @@ impl Rollout<'_> {
             ),
             Way::First | Way::Beside => format!(
                 "Pool {name} cannot be changed as it is. In gpu-cluster.yaml leave it as it was and add a pool beside \
-                 it, under another name, as it shall be"
+                 it, under another name, as it shall be{}",
+                self.named_as_well(name)
             ),
         }
     }
@@ -217,6 +233,11 @@ impl Rollout<'_> {
         self.leaving_first().iter().any(|(it, _)| it == name)
     }
 
+    /// Whether any pool does.
+    pub(super) fn any_leaves_first(&self) -> bool {
+        !self.leaving_first().is_empty()
+    }
+
     /// Whether the input cannot have the old pool and what takes its place at a time.
     pub(super) fn cannot_stay(&self, name: &str) -> bool {
         self.leaves_first(name) || self.gives_hosts(name) || self.is_of_version(name)
@@ -266,7 +287,7 @@ impl Rollout<'_> {
                     "Pool {name} leaves before anything takes its place: {why}. What runs on it ends and waits until the \
                      new nodes serve: when nothing needs it any more, drain it"
                 ),
-                commands: self.drain(&shell::quote(&format!("{POOL_LABEL}={name}"))),
+                commands: self.drain_pool(&name),
                 changes: about.clone(),
             });
             steps.push(Step {

@@ -2,8 +2,8 @@
 
 use super::super::leaves::below;
 use super::super::parts::Key;
-use super::super::shown::Step;
-use super::Rollout;
+use super::super::shown::{Change, ClusterFate, Step};
+use super::{Rollout, ids};
 use crate::chart::JUPYTERHUB;
 use crate::shell;
 
@@ -25,6 +25,9 @@ impl Rollout<'_> {
                 .collect();
             let has_some = |(pool, nodes): &&(String, Vec<String>)| {
                 drains.iter().any(|command| {
+                    if command.contains(&shell::quote(&self.labels(pool))) {
+                        return true;
+                    }
                     let mut words = command.split([' ', '\'', ',', '=']);
                     words.any(|word| word == pool || nodes.iter().any(|node| node == word))
                 })
@@ -47,6 +50,39 @@ impl Rollout<'_> {
             all.push(step);
         }
         all
+    }
+
+    /// Servers of a hub that leaves: it stops none of them when it ends, and nobody does afterwards.
+    ///
+    /// Source: jupyterhub/zero-to-jupyterhub-k8s `jupyterhub/files/hub/jupyterhub_config.py`
+    /// (`c.JupyterHub.cleanup_servers = False`), read 2026-11-22.
+    pub(super) fn servers_left(&self) -> Option<Step> {
+        let gone = self.changes.iter().filter(|change| {
+            let mut names = change.names.iter();
+            change.kind == "Helm release"
+                && change.fate == ClusterFate::Removed
+                && names.any(|name| {
+                    let part = self.setting.before.all.get(&Key::Release(name.clone()));
+                    let chart = part.and_then(|part| part.chart);
+                    chart.is_some_and(|chart| chart.name == JUPYTERHUB.name)
+                })
+        });
+        let gone: Vec<&Change> = gone.collect();
+        let (_, namespace) = self.of_servers();
+        let pods = |verb: &str| {
+            format!(
+                "{} {verb} pods --namespace {} -l {SERVERS}",
+                self.kubectl(),
+                shell::quote(&namespace)
+            )
+        };
+        (!gone.is_empty()).then(|| Step {
+            what: "Delete the notebooks that still run when the hub is gone: nobody stops them when they are idle, and they \
+                   hold their GPUs. What is not saved on a volume is lost with them; people's own claims stay"
+                .to_owned(),
+            commands: vec![pods("get"), pods("delete")],
+            changes: ids(&gone),
+        })
     }
 
     /// The pools on which JupyterHub starts servers, with their hosts, and its namespace.

@@ -1,8 +1,10 @@
 //! An object is of an API version that no Kubernetes serves.
 
+use super::custom_not_served;
 use crate::diag::{Code, Report, Severity, words};
 use crate::manifests::read::Object;
-use crate::manifests::{Rule, Scene, edit, served};
+use crate::manifests::served::Misspelt;
+use crate::manifests::{Rule, Scene, edit, installed, served};
 
 /// An object is of an API version that no Kubernetes serves.
 pub(super) static RULE: Rule = Rule {
@@ -14,7 +16,10 @@ pub(super) static RULE: Rule = Rule {
         explain: "### What it checks
 
 The `apiVersion` of Kubernetes' own kinds: Deployments, Jobs, CronJobs, Services, autoscalers, budgets,
-policies, roles, classes and others that people write; and their `kind`, which has its own large letters.
+policies, roles, classes and others that people write; and their `kind`, which has its own large letters
+and is no plural. The kinds of JobSet, LeaderWorkerSet, Kubeflow's Trainer and Kueue where the cluster has
+their charts from gpuc, by their versions; and kinds of Ray, Kubeflow, Volcano, KServe and Spark that are
+nearly what they are called.
 
 ### Why it matters
 
@@ -83,7 +88,13 @@ spec:
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for object in scene.objects {
         if let Some(meant) = served::spelled(&object.api_version, &object.kind) {
-            of_kind(scene, object, meant, report);
+            of_kind(scene, object, &meant, report);
+            continue;
+        }
+        if installed::brings(scene.cluster, object.group())
+            && let Some(other) = custom_not_served::Other::of(object)
+        {
+            other.draft(&RULE.code, report).emit();
             continue;
         }
         let Some(versions) = served::instead(&object.api_version, &object.kind) else {
@@ -93,8 +104,8 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     }
 }
 
-/// Says of a kind in other letters that there is none.
-fn of_kind(scene: &Scene<'_>, object: &Object, meant: &str, report: &mut Report) {
+/// Says of a kind that there is none.
+fn of_kind(scene: &Scene<'_>, object: &Object, meant: &Misspelt, report: &mut Report) {
     let Some(written) = object.root.get("kind") else {
         return;
     };
@@ -103,6 +114,15 @@ fn of_kind(scene: &Scene<'_>, object: &Object, meant: &str, report: &mut Report)
         object.kind, object.api_version
     );
     let draft = report.draft(&RULE.code, written.span(), message);
+    let meant = match meant {
+        Misspelt::As(meant) => meant,
+        Misspelt::OneOf(kinds) => {
+            draft
+                .help(format!("write {}", words::all(kinds, "or")))
+                .emit();
+            return;
+        }
+    };
     let draft = draft.help(format!("write `{meant}`"));
     match edit::text(scene.sources, written, meant) {
         Some(edit) => draft.fix(vec![edit]).emit(),

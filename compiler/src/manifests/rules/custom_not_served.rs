@@ -1,8 +1,9 @@
 //! A custom resource is of an API version that its definition does not serve.
 
 use crate::api_server;
-use crate::diag::{Code, Report, Severity, words};
-use crate::manifests::{Rule, Scene};
+use crate::diag::{Code, Draft, Report, Severity, words};
+use crate::manifests::{Object, Rule, Scene, installed};
+use crate::node::Node;
 
 /// A custom resource is of an API version that its definition does not serve.
 pub(super) static RULE: Rule = Rule {
@@ -15,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
 
 The `apiVersion` of JobSets, LeaderWorkerSets, Kubeflow's TrainJobs, runtimes and PyTorchJobs, Kueue's
 queues, flavors and classes, and Volcano's jobs and queues: whether the definition of the kind, in the
-version that the message names, serves it.
+version that the message names, serves it. Where gpuc installs the project in this cluster it is an error,
+`manifest-api-not-served`.
 
 ### Why it matters
 
@@ -72,26 +74,48 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    for object in scene.objects {
+    let objects = scene.objects.iter();
+    for object in objects.filter(|it| !installed::brings(scene.cluster, it.group())) {
+        if let Some(other) = Other::of(object) {
+            other.draft(&RULE.code, report).emit();
+        }
+    }
+}
+
+/// An object of a version that its definition does not serve.
+pub(super) struct Other<'s> {
+    object: &'s Object,
+    written: &'s Node,
+    project: &'static str,
+    versions: Vec<&'static str>,
+}
+
+impl<'s> Other<'s> {
+    /// What an object is, where it is one.
+    pub(super) fn of(object: &'s Object) -> Option<Self> {
         let (version, kind) = (object.api_version.as_str(), object.kind.as_str());
-        let Some((project, versions)) = api_server::instead(version, kind) else {
-            continue;
-        };
+        let (project, versions) = api_server::instead(version, kind)?;
+        let written = object.root.get("apiVersion");
         // What a program fills in may be any.
-        let Some(written) = object
-            .root
-            .get("apiVersion")
-            .filter(|_| !version.contains(['{', '$']))
-        else {
-            continue;
-        };
+        let written = written.filter(|_| !version.contains(['{', '$']))?;
+        Some(Self {
+            object,
+            written,
+            project,
+            versions,
+        })
+    }
+
+    /// Says so.
+    pub(super) fn draft<'r>(self, code: &'static Code, report: &'r mut Report) -> Draft<'r> {
         let message = format!(
-            "{} is of `{version}`, by which {project} serves no {kind}",
-            object.title()
+            "{} is of `{}`, by which {} serves no {}",
+            self.object.title(),
+            self.object.api_version,
+            self.project,
+            self.object.kind
         );
-        let draft = report.draft(&RULE.code, written.span(), message);
-        draft
-            .help(format!("write {}", words::all(&versions, "or")))
-            .emit();
+        let draft = report.draft(code, self.written.span(), message);
+        draft.help(format!("write {}", words::all(&self.versions, "or")))
     }
 }

@@ -1,7 +1,8 @@
 //! A custom resource breaks a rule that its definition says.
 
+use crate::api_server::Refused;
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::{Rule, Scene, refused};
+use crate::manifests::{Object, Rule, Scene, installed, refused};
 
 /// A custom resource breaks a rule that its definition says.
 pub(super) static RULE: Rule = Rule {
@@ -15,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
 JobSets, Kubeflow's TrainJobs and runtimes, and Kueue's queues, flavors and topologies: whether what the
 definition of each says in rules holds for an object that is made, with the defaults that the API server
 writes. It is the definition of the version that the message names, whose chart gpuc installs, and the
-words are its own. Rules about what may change later are not asked.
+words are its own. Rules about what may change later are not asked. Where gpuc installs the project in
+this cluster it is an error, `manifest-custom-impossible`.
 
 ### Why it matters
 
@@ -67,5 +69,8 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    refused::report(scene, &RULE.code, |it| it.rule_of.is_some(), report);
+    let is_told = |object: &Object, it: &Refused| {
+        it.rule_of.is_some() && !installed::brings(scene.cluster, object.group())
+    };
+    refused::report(scene, &RULE.code, is_told, report);
 }

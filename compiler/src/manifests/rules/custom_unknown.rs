@@ -1,7 +1,8 @@
 //! A custom resource has a field, or a word, that its definition does not know.
 
+use crate::api_server::Refused;
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::{Rule, Scene, refused};
+use crate::manifests::{Object, Rule, Scene, installed, refused};
 
 /// A custom resource has a field, or a word, that its definition does not know.
 pub(super) static RULE: Rule = Rule {
@@ -15,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
 JobSets, LeaderWorkerSets, Kubeflow's TrainJobs, runtimes and PyTorchJobs, Kueue's queues, flavors and
 classes, and Volcano's jobs and queues: whether the definition of each, in the version that the message
 names, knows the field, and the word where it takes only some. It is the version whose chart gpuc
-installs. Of other API versions than that version serves, nothing is said.
+installs; where it does so in this cluster, it is an error, `manifest-custom-impossible`. Of other API
+versions than that version serves, nothing is said.
 
 ### Why it matters
 
@@ -72,5 +74,8 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    refused::report(scene, &RULE.code, |it| it.unknown_to.is_some(), report);
+    let is_told = |object: &Object, it: &Refused| {
+        it.unknown_to.is_some() && !installed::brings(scene.cluster, object.group())
+    };
+    refused::report(scene, &RULE.code, is_told, report);
 }

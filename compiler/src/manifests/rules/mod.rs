@@ -44,6 +44,7 @@ mod cluster_queue_unknown;
 mod cuda_too_new;
 mod cuda_too_old;
 mod cuda_unknown;
+mod custom_impossible;
 mod custom_not_served;
 mod custom_refused;
 mod custom_unknown;
@@ -71,7 +72,9 @@ mod priority_unknown;
 mod privileged;
 mod probe_port_unknown;
 mod queue_missing;
+mod queue_misspelt;
 mod queue_of_others;
+mod queue_refused;
 mod queue_unknown;
 mod quota_exceeded;
 mod quota_refuses;
@@ -86,6 +89,8 @@ mod resource_unknown;
 mod runtime_class_unknown;
 mod runtime_unknown;
 mod scale_target_unknown;
+mod scheduler_misspelt;
+mod scheduler_unknown;
 mod security_refused;
 mod sees_all_gpus;
 mod selector_matches_nothing;
@@ -98,8 +103,10 @@ mod spread_unknown;
 mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
+mod toleration_of_runtime;
 mod toleration_unsaid;
 mod toleration_useless;
+mod topology_unknown;
 mod unreadable;
 mod update_stuck;
 mod variable_twice;
@@ -118,6 +125,12 @@ pub(super) static SUMS: [&Rule; 3] = [
 
 /// The rule that holds pods against the security of their namespaces, of which the audit of patches asks by itself.
 pub(super) static SECURITY: &Rule = &security_refused::RULE;
+
+/// The rule that holds objects against the definitions that gpuc installs, of which the audit of patches asks by itself.
+pub(super) static DEFINITIONS: &Rule = &custom_impossible::RULE;
+
+/// The rule about schedulers, of which the audit of patches says the same.
+pub(super) static SCHEDULER: &Rule = &scheduler_unknown::RULE;
 
 /// What is said of a word of the annotation that allows nothing.
 pub(super) static UNUSED: &Code = &allow_unused::CODE;
@@ -201,6 +214,13 @@ pub static RULES: &[&Rule] = &[
     &beside_too_many::RULE,
     &spread_unknown::RULE,
     &daemon_waits::RULE,
+    &queue_refused::RULE,
+    &topology_unknown::RULE,
+    &scheduler_unknown::RULE,
+    &scheduler_misspelt::RULE,
+    &custom_impossible::RULE,
+    &queue_misspelt::RULE,
+    &toleration_of_runtime::RULE,
     &job_over_quota::RULE,
     &pool_quota_exceeded::RULE,
     &resource_uncounted::RULE,

@@ -1,9 +1,11 @@
 //! A job names a queue that its namespace does not have.
 
+use crate::diag::words::nearest;
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::place::queue_named;
 use crate::manifests::{Object, Rule, Scene};
 use crate::model::QUEUE;
+use crate::node::Node;
 
 /// A job names a queue that its namespace does not have.
 pub(super) static RULE: Rule = Rule {
@@ -82,28 +84,12 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    if !scene.cluster.has_queues() {
-        return;
-    }
-    for object in scene.objects {
-        let (Some(namespace), Some(queue)) = (&object.namespace, queue_named(object)) else {
-            continue;
-        };
-        let team = scene.cluster.team_of(namespace);
+    let found = unknown(scene).into_iter();
+    for Unknown { object, queue, .. } in found.filter(|it| it.meant.is_none()) {
         let name = queue.text().unwrap_or_default();
-        let is_it = |other: &Object| {
-            let is_named = other.name.as_deref() == Some(name);
-            other.kind == "LocalQueue" && is_named && other.namespace == object.namespace
-        };
-        let is_open = [name, namespace]
-            .iter()
-            .any(|it| it.contains("{{") || it.contains("${"));
-        let is_ours = team.is_some() && name == QUEUE;
-        if is_ours || is_open || scene.objects.iter().any(is_it) {
-            continue;
-        }
+        let namespace = object.namespace.as_deref().unwrap_or_default();
         let title = object.title();
-        let (whose, here, help) = if let Some((team, index)) = team {
+        let (whose, here, help) = if let Some((team, index)) = scene.cluster.team_of(namespace) {
             let namespace = &team.namespaces[index];
             let here = format!("the queue of `{}` is `{QUEUE}`", namespace.value);
             let help = format!("write `{QUEUE}`, or leave the label out");
@@ -118,4 +104,53 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let draft = report.draft(&RULE.code, queue.span(), message);
         draft.label(here.0, here.1).help(help).emit();
     }
+}
+
+/// A queue that an object names and its namespace does not have, as far as that is known.
+pub(super) struct Unknown<'s> {
+    pub(super) object: &'s Object,
+    pub(super) queue: &'s Node,
+    /// The one that is called so but for a letter.
+    pub(super) meant: Option<&'s str>,
+}
+
+/// The queues that are named and not there.
+pub(super) fn unknown<'s>(scene: &Scene<'s>) -> Vec<Unknown<'s>> {
+    let objects = scene.objects.iter();
+    let found = objects.filter_map(|object| {
+        let namespace = object.namespace.as_deref()?;
+        let queue = queue_named(object)?;
+        let name = queue.text().unwrap_or_default();
+        let is_open = [name, namespace]
+            .iter()
+            .any(|it| it.contains("{{") || it.contains("${"));
+        let others = scene.objects.iter();
+        let others =
+            others.filter(|it| it.kind == "LocalQueue" && it.namespace == object.namespace);
+        let own = scene.cluster.team_of(namespace).map(|_| QUEUE);
+        let known: Vec<_> = others
+            .filter_map(|it| it.name.as_deref())
+            .chain(own)
+            .collect();
+        if is_open || known.contains(&name) {
+            return None;
+        }
+        let meant = nearest(name, known.iter().copied()).filter(|it| is_alike(name, it));
+        Some(Unknown {
+            object,
+            queue,
+            meant,
+        })
+    });
+    found.filter(|_| scene.cluster.has_queues()).collect()
+}
+
+/// Whether two names are as long but for a letter, with the same numbers and marks: others are of other queues.
+fn is_alike(one: &str, other: &str) -> bool {
+    let marks = |text: &str| {
+        let marks = text.chars().filter(|c| !c.is_ascii_alphabetic());
+        marks.collect::<String>()
+    };
+    let is_long = one.len() > 4;
+    is_long && one.len().abs_diff(other.len()) <= 1 && marks(one) == marks(other)
 }

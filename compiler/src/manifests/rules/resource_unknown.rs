@@ -188,6 +188,9 @@ fn help(scene: &Scene<'_>, name: &str, gpus: &[&str]) -> String {
     if let Some(meant) = meant(name, gpus) {
         return format!("write `{prefix}{meant}`");
     }
+    if let Some(near) = nearly(name, gpus) {
+        return format!("did you mean `{prefix}{near}`?");
+    }
     if is_share(name) {
         return match gpus.iter().find(|name| name.ends_with(SHARED)) {
             Some(shared) => format!("write `{prefix}{shared}`"),
@@ -203,6 +206,21 @@ fn help(scene: &Scene<'_>, name: &str, gpus: &[&str]) -> String {
         );
     }
     format!("the pools offer {}", words::all(gpus, "and"))
+}
+
+/// The name that is so but for a letter or two. Another number is another slice.
+fn nearly<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
+    const OWN: &str = "nvidia.com/";
+    let digits = |text: &str| {
+        let digits = text.chars().filter(char::is_ascii_digit);
+        digits.collect::<String>()
+    };
+    let own = name.strip_prefix(OWN)?;
+    let all = gpus.iter().filter(|it| digits(it) == digits(name));
+    let near = words::nearest(own, all.filter_map(|it| it.strip_prefix(OWN)))?;
+    gpus.iter()
+        .find(|it| it.strip_prefix(OWN) == Some(near))
+        .copied()
 }
 
 /// What GPU Feature Discovery calls labels of nodes, and people take for resources.

@@ -7,7 +7,7 @@ use gpuc_schema::config::TaintEffect;
 use crate::diag::{Code, Report, Severity};
 use crate::manifests::completed::is_installed;
 use crate::manifests::place::is_queued;
-use crate::manifests::{Container, Object, Pod, Rule, Scene};
+use crate::manifests::{Container, Object, Pod, Rule, Scene, installed};
 use crate::model::{Pool, PoolTaint};
 use crate::node::{Node, Value};
 
@@ -103,6 +103,9 @@ const KINDS: &[(&str, &str)] = &[
     ),
 ];
 
+/// The group of Kubeflow's Trainer.
+const TRAINER: &str = "trainer.kubeflow.org";
+
 /// What completes them.
 const RUNTIMES: &[&str] = &[
     "ClusterServingRuntime",
@@ -112,6 +115,11 @@ const RUNTIMES: &[&str] = &[
 ];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
+    look(scene, &RULE.code, false, report);
+}
+
+/// Looks for those of which it is certain that nobody adds what they lack, or for the others.
+pub(super) fn look(scene: &Scene<'_>, code: &'static Code, is_certain: bool, report: &mut Report) {
     // A cloud may add what a resource needs.
     if scene.cluster.cloud.facts().tolerates_resources {
         return;
@@ -133,16 +141,21 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         };
         let is_same = |other: &Object| std::ptr::eq(other, pod.object);
         let is_done = is_own || is_elsewhere || said.is_some_and(is_same);
+        // What gpuc installs is as its chart has it.
+        let certain = *kind == "TrainJob" && installed::brings(scene.cluster, TRAINER);
+        if certain != is_certain {
+            continue;
+        }
         // What no pool holds is a finding of its own.
         if is_done || unplaced.contains(&index) || is_queued(scene.cluster, pod) {
             continue;
         }
-        of_pod(scene, pod, help, report);
+        of_pod(scene, pod, help, code, report);
         said = Some(pod.object);
     }
 }
 
-fn of_pod(scene: &Scene<'_>, pod: &Pod<'_>, help: &str, report: &mut Report) {
+fn of_pod(scene: &Scene<'_>, pod: &Pod<'_>, help: &str, code: &'static Code, report: &mut Report) {
     let Some(gpus) = pod.containers.iter().find_map(Container::gpus) else {
         return;
     };
@@ -156,7 +169,7 @@ fn of_pod(scene: &Scene<'_>, pod: &Pod<'_>, help: &str, report: &mut Report) {
         pod.title(),
         gpus.key
     );
-    let mut draft = report.draft(&RULE.code, gpus.key_span, message);
+    let mut draft = report.draft(code, gpus.key_span, message);
     for (pool, taint) in pools.iter().zip(taints) {
         draft = draft.label(taint.span, format!("pool `{}` has this taint", pool.name));
     }

@@ -2,7 +2,7 @@
 
 use crate::api_server::Refused;
 use crate::diag::{Code, Report, Severity};
-use crate::manifests::{Rule, Scene, refused};
+use crate::manifests::{Object, Rule, Scene, refused};
 
 /// What Kubernetes cannot read, or refuses, of an object.
 pub(super) static RULE: Rule = Rule {
@@ -77,6 +77,6 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    let is_told = |it: &Refused| it.unknown_to.is_none() && it.rule_of.is_none();
+    let is_told = |_: &Object, it: &Refused| it.unknown_to.is_none() && it.rule_of.is_none();
     refused::report(scene, &RULE.code, is_told, report);
 }

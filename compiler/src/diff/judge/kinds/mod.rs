@@ -41,9 +41,63 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         // In a namespace that is new there is nothing yet to be kept from anything.
         Fate::Came if is_in_new_namespace(setting, &delta.key) => Verdict::plain(Added),
         Fate::Came => Verdict::plain(kind.came),
+        Fate::Went
+            if !setting.prunes
+                && kind.went == WorkloadRestarted
+                && let Some(new) = renamed(setting, &delta.key) =>
+        {
+            Verdict::because(
+                WorkloadRestarted,
+                format!(
+                    "it is called `{new}` now: that is made beside it, and both run until `kubectl delete {}`, with which \
+                     the old one's pods end",
+                    name.to_lowercase()
+                ),
+            )
+        }
         Fate::Went => went(setting, kind, part, name),
         Fate::Stayed => stayed(setting, kind, part, delta),
     }
+}
+
+/// The new object that is what one was that is gone, but for its name or namespace.
+fn renamed(setting: &Setting<'_>, key: &Key) -> Option<String> {
+    let old = setting.before.all.get(key)?;
+    let mut new = setting.after.all.iter().filter(|(new, _)| {
+        let is_kind = match (key, new) {
+            (
+                Key::Object { group, kind, .. },
+                Key::Object {
+                    group: of,
+                    kind: is,
+                    ..
+                },
+            ) => group == of && kind == is,
+            _ => false,
+        };
+        is_kind && !setting.before.all.contains_key(new)
+    });
+    let told = |part: &Part, [from, to]: [&str; 2]| {
+        let own = part
+            .leaves
+            .iter()
+            .filter(|(path, _)| !path.starts_with("metadata."));
+        let own = own.map(|(path, leaf)| {
+            (
+                path.replace(from, to),
+                leaf.value.to_string().replace(from, to),
+            )
+        });
+        own.collect::<std::collections::BTreeSet<_>>()
+    };
+    let is_it = |(new, part): &(&Key, &Part)| {
+        let (Key::Object { name: was, .. }, Key::Object { name: is, .. }) = (key, new) else {
+            return false;
+        };
+        // An image may have the old name in its own, and keeps it.
+        told(old, [was, is]) == told(part, [was, is])
+    };
+    new.find(is_it).map(|(new, _)| new.name())
 }
 
 fn is_in_new_namespace(setting: &Setting<'_>, key: &Key) -> bool {
@@ -63,6 +117,9 @@ fn is_in_new_namespace(setting: &Setting<'_>, key: &Key) -> bool {
     setting.after.all.contains_key(&namespace) && !setting.before.all.contains_key(&namespace)
 }
 
+/// Where a node's configuration says what the cluster is called.
+const NAMES_CLUSTER: &str = " » cluster";
+
 /// Objects whose use says more than their kind.
 fn by_use(setting: &Setting<'_>, kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
     // It stays.
@@ -77,6 +134,10 @@ fn by_use(setting: &Setting<'_>, kind: &str, part: &Part, delta: &Delta) -> Opti
         ("ConfigMap", "gpuc-runtime") if path.contains(" » metrics.") => Some(Verdict::because(
             WatchedDifferently,
             "gpuc-runtime reads it while it runs: which metrics it has then",
+        )),
+        ("ConfigMap", "gpuc-runtime") if path.ends_with(NAMES_CLUSTER) => Some(Verdict::because(
+            WatchedDifferently,
+            "gpuc-runtime reads it while it runs: what its metrics and logs call the cluster",
         )),
         ("ConfigMap", "gpuc-runtime") if delta.fate() == Fate::Stayed => Some(Verdict::because(
             PluginRestarted,
@@ -172,11 +233,19 @@ fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta
             "PersistentVolume" => WorkloadRestarted,
             _ => kind.went,
         };
-        let words = format!(
-            "`{key}` cannot be changed: delete the {} for the new one to be made{}",
-            kind.name,
-            kind.kept()
-        );
+        let words = if setting.is_forced(&delta.key) {
+            format!(
+                "`{key}` cannot be changed: {} deletes the {} and makes it anew as soon as the change is pushed, and what \
+                 runs in it starts over: save its state or let it end before",
+                setting.after.tool, kind.name
+            )
+        } else {
+            format!(
+                "`{key}` cannot be changed: delete the {} for the new one to be made{}",
+                kind.name,
+                kind.kept()
+            )
+        };
         return Verdict {
             is_fixed: true,
             ..Verdict::fact(impact, words, source)

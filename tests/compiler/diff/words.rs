@@ -1,0 +1,315 @@
+//! What a row says of its change: what made it, what stays, and what only reads as if it left.
+
+use std::fs;
+
+use gpuc::diff::render::{Format, LONGEST, render};
+use gpuc::diff::{Change, ClusterFate, Diff, Impact, Step};
+
+use super::command::{commit, committed, edit, git, gpuc, said};
+use super::plan::{edited, example, steps};
+use super::{of_texts, run};
+
+fn change<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d Change {
+    let mut changes = diff.changes.iter();
+    let is_it = |it: &&Change| it.kind == kind && it.names.iter().any(|of| of.contains(name));
+    let found = changes.find(is_it);
+    found.unwrap_or_else(|| panic!("{kind} {name}: {:#?}", diff.changes))
+}
+
+fn because<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d str {
+    let words = change(diff, kind, name).because.as_deref();
+    words.unwrap_or_default()
+}
+
+#[test]
+fn what_cannot_be_changed_is_said_whatever_else_differs() {
+    let found = edited("aks-mig-a100", "type: blob-nfs", "type: blob-fuse");
+    let class = change(&found, "StorageClass", "datasets");
+    assert!(class.fields.len() > 1, "{:?}", class.fields);
+    let words = because(&found, "StorageClass", "datasets");
+    assert!(
+        words.starts_with("`parameters` cannot be changed: delete"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_volume_of_metrics_that_shrinks_is_not_made_larger_by_hand() {
+    let shrinks = edited("on-prem-dgx", "{sizeGiB: 200}", "{sizeGiB: 100}");
+    let words = because(&shrinks, "Helm release", "kube-prometheus-stack");
+    assert!(
+        words.contains("stays 200Gi") && !words.contains("larger"),
+        "{words}"
+    );
+    let grows = edited("on-prem-dgx", "{sizeGiB: 200}", "{sizeGiB: 300}");
+    let words = because(&grows, "Helm release", "kube-prometheus-stack");
+    assert!(words.contains("make its claim larger by hand"), "{words}");
+}
+
+#[test]
+fn nodes_above_a_lower_maximum_are_emptied_where_the_cloud_takes_some() {
+    let kept = edited(
+        "gke-service",
+        "nodes: {min: 0, max: 6}",
+        "nodes: {min: 0, max: 3}",
+    );
+    assert!(!steps(&kept).contains("drain"), "{}", steps(&kept));
+    let taken = edited(
+        "gke-service",
+        "nodes: {min: 0, max: 6}",
+        "nodes: {count: 3}",
+    );
+    assert!(steps(&taken).contains("drain"), "{}", steps(&taken));
+}
+
+#[test]
+fn a_workload_of_another_name_runs_twice_until_the_old_one_is_deleted() {
+    let found = edited(
+        "gke-service",
+        "  - name: embeddings\n",
+        "  - name: embedder\n",
+    );
+    assert_eq!(found.worst, Some(Impact::WorkloadRestarted));
+    let gone = |it: &&Change| it.kind == "Deployment" && it.fate == ClusterFate::Removed;
+    let old = found.changes.iter().find(gone).unwrap();
+    let words = old.because.as_deref().unwrap_or_default();
+    assert!(
+        words.contains("`search/embedder`") && words.contains("both run until"),
+        "{words}"
+    );
+    let text = example("gke-service");
+    let moved = text
+        .replace("[search, search-batch]", "[search, search-jobs]")
+        .replace("namespace: search-batch", "namespace: search-jobs");
+    let found = of_texts(&text, &moved);
+    let words = because(&found, "CronJob", "search-batch/reindex");
+    assert!(words.contains("`search-jobs/reindex`"), "{words}");
+    // Another image is another workload.
+    let other = text
+        .replace("  - name: embeddings\n", "  - name: embedder\n")
+        .replace("embeddings:2.1.0", "embeddings:3.0.0");
+    let found = of_texts(&text, &other);
+    assert_eq!(found.worst, Some(Impact::Added));
+}
+
+#[test]
+fn another_distribution_is_another_cluster_or_a_mistake_in_the_file() {
+    let found = edited("on-prem-dgx", "distribution: kubeadm", "distribution: rke2");
+    let words = because(&found, "cluster", "itself");
+    assert!(words.contains("unless the file was wrong"), "{words}");
+}
+
+#[test]
+fn a_taint_of_another_value_leaves_a_gap_that_its_row_tells() {
+    let found = edited("aks-argocd", "value: gpu, effect", "value: t4, effect");
+    let words = because(&found, "Helm release", "nvidia-device-plugin-infer");
+    assert!(words.contains("from the scripts' run until"), "{words}");
+    // A taint beside the one that is there leaves none.
+    let found = edited(
+        "aks-argocd",
+        "taints: [{",
+        "taints: [{key: more, value: yet, effect: NoSchedule}, {",
+    );
+    let words = because(&found, "Helm release", "nvidia-device-plugin-infer");
+    assert!(!words.contains("from the scripts' run"), "{words}");
+}
+
+#[test]
+fn a_value_that_leaves_for_the_charts_own_is_said_to() {
+    let found = edited("eks-scale-0-5", "version: \"1.34\"", "version: \"1.35\"");
+    let release = change(&found, "Helm release", "cluster-autoscaler");
+    assert_eq!(release.fields[0].to, None, "{:?}", release.fields);
+    let words = because(&found, "Helm release", "cluster-autoscaler");
+    assert!(words.contains("the chart's own tag"), "{words}");
+}
+
+#[test]
+fn no_row_tells_of_nothing() {
+    let text = example("eks-flux");
+    let (head, _) = text.split_once("  flux:\n").unwrap();
+    let argocd = "  argocd: {repository: \"ssh://git@git.example.com/acme/gitops.git\", branch: main, path: a}\n";
+    let plain = edited(
+        "gke-inference-l4",
+        "  driver: daemonSet\n  devicePlugin: gpuc\n",
+        "  driver: preinstalled\n  devicePlugin: cloud\n",
+    );
+    for found in [of_texts(&text, &format!("{head}{argocd}")), plain] {
+        let fields = found.changes.iter().flat_map(|change| &change.fields);
+        for field in fields {
+            assert!(!field.path.is_empty(), "{field:?}");
+            let is_nothing = |side: &Option<serde_json::Value>| {
+                side.as_ref().is_none_or(serde_json::Value::is_null)
+            };
+            assert!(
+                !(is_nothing(&field.from) && is_nothing(&field.to)),
+                "{field:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn as_many_steps_as_a_comment_holds_are_printed_and_the_rest_is_counted() {
+    let mut found = edited("eks-teams", "machine: g6e.xlarge", "machine: g6e.2xlarge");
+    found.rollout = vec![
+        Step {
+            what: "Free the GPUs".repeat(20),
+            commands: vec!["kubectl drain".repeat(10)],
+            changes: Vec::new(),
+        };
+        604
+    ];
+    let mut both = run(found.clone());
+    for second in [false, true] {
+        if second {
+            both.clusters.push(found.clone());
+        }
+        let comment = render(&both, Format::Plan);
+        assert!(comment.chars().count() <= LONGEST);
+        assert!(
+            comment.chars().count() > LONGEST * 9 / 10,
+            "{}",
+            comment.len()
+        );
+        let shown = comment.matches("```sh").count();
+        let left = 604 * both.clusters.len() - shown;
+        let told: Vec<usize> = comment
+            .lines()
+            .filter_map(|line| {
+                line.strip_suffix(
+                    " more steps had no room here: `gpuc diff --plan` shows them all.",
+                )
+            })
+            .map(|number| number.parse().unwrap())
+            .collect();
+        assert_eq!(told.len(), both.clusters.len());
+        assert_eq!(told.iter().sum::<usize>(), left);
+    }
+}
+
+/// A repository with the smallest example, built and committed.
+fn small() -> tempfile::TempDir {
+    let folder = tempfile::TempDir::new().unwrap();
+    fs::write(
+        folder.path().join("gpu-cluster.yaml"),
+        example("quickstart"),
+    )
+    .unwrap();
+    git(folder.path(), &["init", "-q"]);
+    assert!(gpuc(folder.path(), &["build", "-q"]).status.success());
+    commit(folder.path());
+    folder
+}
+
+#[test]
+fn a_machine_that_somebody_wrote_into_the_lock_is_not_the_inputs() {
+    let folder = small();
+    let path = folder.path();
+    let lock = path.join("clusters/quickstart/gpuc.lock.json");
+    let text = fs::read_to_string(&lock).unwrap();
+    let edited = text.replace("\"infer\": \"g6.xlarge\"", "\"infer\": \"gr6.4xlarge\"");
+    assert_ne!(text, edited);
+    fs::write(&lock, edited).unwrap();
+    let told = said(&gpuc(path, &["diff"]));
+    let by = "by clusters/quickstart/gpuc.lock.json machines.infer, edited there: the input did not ask for it";
+    assert!(told.contains(by), "{told}");
+    // What the input did is still the input's.
+    edit(path, "replicas: 4", "replicas: 2");
+    let told = said(&gpuc(path, &["diff", "--format", "json"]));
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let of = |field: &str| {
+        let changes = told["clusters"][0]["changes"].as_array().unwrap().iter();
+        let has = |change: &&serde_json::Value| {
+            let mut fields = change["fields"].as_array().unwrap().iter();
+            change["kind"] == "pool" && fields.any(|it| it["path"] == field)
+        };
+        let found: Vec<_> = changes.filter(has).collect();
+        assert_eq!(found.len(), 1, "{field}");
+        let causes = found[0]["causes"].as_array().unwrap().iter();
+        causes
+            .map(|it| {
+                it["path"]
+                    .as_str()
+                    .unwrap()
+                    .split(',')
+                    .next()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("machine type"), ["machines.infer"]);
+    let sharing = of("sharing");
+    assert!(
+        sharing.len() == 1 && sharing[0].contains("replicas"),
+        "{sharing:?}"
+    );
+}
+
+#[test]
+fn a_machine_that_another_card_needs_is_the_inputs() {
+    let folder = small();
+    let path = folder.path();
+    edit(path, "model: L4", "model: T4");
+    assert!(gpuc(path, &["build", "-q"]).status.success());
+    let told = said(&gpuc(path, &["diff"]));
+    assert!(told.contains("machine type g6.xlarge → "), "{told}");
+    assert!(!told.contains("edited there"), "{told}");
+}
+
+#[test]
+fn a_cluster_in_another_file_is_told_of() {
+    let folder = committed();
+    let path = folder.path();
+    fs::create_dir_all(path.join("a")).unwrap();
+    git(path, &["mv", "gpu-cluster.yaml", "a/gpu-cluster.yaml"]);
+    let told = said(&gpuc(path, &["diff", "a"]));
+    assert!(
+        told.contains("its file was gpu-cluster.yaml: gpuc.lock.json alone names the file"),
+        "{told}"
+    );
+    let still = committed();
+    let told = said(&gpuc(still.path(), &["diff"]));
+    assert!(told.starts_with("1 cluster as in HEAD"), "{told}");
+}
+
+#[test]
+fn whoever_wants_only_what_is_wrong_reads_what_closes_the_gate() {
+    let folder = committed();
+    let path = folder.path();
+    edit(path, "machine: g6e.xlarge", "machine: g6e.2xlarge");
+    let told = |arguments: &[&str]| said(&gpuc(path, arguments));
+    assert_eq!(told(&["diff", "-q"]), "");
+    assert_eq!(told(&["diff", "-q", "--fail-on", "deleted"]), "");
+    let closes = told(&["diff", "-q", "--fail-on", "replaced"]);
+    assert!(
+        closes.contains("replaced ") && !closes.contains("nothing "),
+        "{closes}"
+    );
+    let json = told(&["diff", "-q", "--format", "json"]);
+    assert_eq!(json, told(&["diff", "--format", "json"]));
+}
+
+#[test]
+fn a_repository_without_a_commit_is_told_to_make_one() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path();
+    fs::write(path.join("gpu-cluster.yaml"), example("quickstart")).unwrap();
+    git(path, &["init", "-q"]);
+    let wrong = |arguments: &[&str]| {
+        let output = gpuc(path, arguments);
+        assert_eq!(output.status.code(), Some(3));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let told = wrong(&["diff"]);
+    assert!(
+        told.contains("has no commit") && !told.contains("fetch"),
+        "{told}"
+    );
+    commit(path);
+    let told = wrong(&["diff", "--base", "HEAD~"]);
+    assert!(
+        told.contains("first commit") && !told.contains("fetch"),
+        "{told}"
+    );
+}
