@@ -164,6 +164,7 @@ mod team_workloads_over_limit;
 mod testing;
 mod text_unprintable;
 pub(crate) mod together;
+mod volume_class_missing;
 mod words;
 mod workload_budget_tight;
 mod workload_class_unknown;
@@ -370,6 +371,7 @@ pub static RULES: &[&Rule] = &[
     &notebook_pool_dedicated::RULE,
     &team_default_nowhere::RULE,
     &team_quota_unreachable::RULE,
+    &volume_class_missing::RULE,
 ];
 
 /// Codes that no rule of the list reports by itself.

@@ -33,6 +33,7 @@ metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+storage: {classes: [{name: gp3, volumes: {disk: {}}}], default: gp3}
 nodePools:
   - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
   - {name: gpu, machine: g6.4xlarge, nodes: {count: 2}}
@@ -50,6 +51,7 @@ metadata: {name: demo}
 kubernetes: {version: "1.34"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+storage: {classes: [{name: gp3, volumes: {disk: {}}}], default: gp3}
 nodePools:
   - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
   - {name: gpu, machine: g6.4xlarge, nodes: {count: 2}}

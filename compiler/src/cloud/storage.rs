@@ -16,6 +16,11 @@ pub struct StorageFacts {
     pub buckets: Option<BucketVolumes>,
     /// The classes that it makes by itself, whose names are taken.
     pub classes: &'static [&'static str],
+    /// Whether one of them is the default of a new cluster.
+    pub has_default: bool,
+    /// What must be installed before a new cluster makes volumes of them, by the name that the cloud gives it; `None`
+    /// where it is there.
+    pub classes_need: Option<&'static str>,
 }
 
 /// How pods mount the buckets of a cloud.

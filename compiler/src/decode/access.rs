@@ -126,21 +126,22 @@ fn check_keys(
 ) -> Vec<&'static str> {
     let has = |field: &str| entries.iter().any(|entry| entry.key == field);
     let absent: Vec<&str> = fields.iter().copied().filter(|field| !has(field)).collect();
-    let mut meant = BTreeSet::new();
-    for entry in entries {
-        if !fields.contains(&entry.key.as_str()) {
-            let near = words::nearest(&entry.key, absent.iter().copied());
-            let near = near.or_else(|| only_ending(&entry.key, &absent));
-            meant.extend(near);
-            unknown_key(of, entry, near, fields);
-        }
-    }
     let missing: Vec<&str> = of
         .run
         .learned
         .required(fields)
         .filter(|field| absent.contains(field))
         .collect();
+    let mut meant = BTreeSet::new();
+    for entry in entries {
+        if !fields.contains(&entry.key.as_str()) {
+            let near = words::nearest(&entry.key, absent.iter().copied());
+            let near = near.or_else(|| only_ending(&entry.key, &absent));
+            let likely = only_needed(&entry.key, &missing).filter(|_| near.is_none());
+            meant.extend(near.or(likely));
+            unknown_key(of, entry, (near, likely), fields);
+        }
+    }
     let mut may_be_base = of.path.is_root() && !has("base");
     for field in &missing {
         if !meant.contains(field) {
@@ -166,8 +167,29 @@ fn only_ending<'f>(key: &str, fields: &[&'f str]) -> Option<&'f str> {
     only.filter(|_| ending.next().is_none())
 }
 
-/// Notes a key that means nothing here.
-pub(super) fn unknown_key(of: Cursor<'_, '_>, entry: &Entry, near: Option<&str>, fields: &[&str]) {
+/// What others call a key: a LeaderWorkerSet's and a RayCluster's `size` are the nodes of one.
+const CALLED: &[(&str, &str)] = &[("gpu", "gpusPerNode"), ("size", "nodes")];
+
+/// The only key that is needed and begins with the words of this one, or is called so elsewhere: `gpusPerNode` for
+/// `gpus`. What it says need not be the same, so that it is asked for and not mended.
+fn only_needed<'f>(key: &str, missing: &[&'f str]) -> Option<&'f str> {
+    let begins = |field: &&&str| {
+        let rest = field.strip_prefix(key).unwrap_or_default();
+        !key.is_empty() && rest.starts_with(|c: char| c.is_ascii_uppercase())
+    };
+    let is_called = |field: &&&str| CALLED.contains(&(key, field));
+    let mut alike = missing.iter().filter(|it| begins(it) || is_called(it));
+    let only = alike.next().copied();
+    only.filter(|_| alike.next().is_none())
+}
+
+/// Notes a key that means nothing here; the one that is called nearly so, or else one that is likely meant.
+pub(super) fn unknown_key(
+    of: Cursor<'_, '_>,
+    entry: &Entry,
+    (near, likely): (Option<&str>, Option<&str>),
+    fields: &[&str],
+) {
     let known = words::all(fields, "and");
     let place = of.path.quoted();
     let finding = Finding {
@@ -183,12 +205,15 @@ pub(super) fn unknown_key(of: Cursor<'_, '_>, entry: &Entry, near: Option<&str>,
     };
     of.run.note(finding, |draft| {
         let draft = draft.label(used, "used here");
-        match near {
-            Some(near) => draft
+        match (near, likely) {
+            (Some(near), _) => draft
                 .help(format!("did you mean `{near}`? The keys here are {known}"))
                 .replace(entry.key_span, near),
-            None if fields.is_empty() => draft.help("there are no keys here; delete it"),
-            None => {
+            (None, Some(likely)) => draft.help(format!(
+                "did you mean `{likely}`? The keys here are {known}"
+            )),
+            (None, None) if fields.is_empty() => draft.help("there are no keys here; delete it"),
+            (None, None) => {
                 let elsewhere = elsewhere::belongs(&entry.key, &of.path.to_string());
                 let elsewhere = elsewhere.map(|it| format!("{it}; ")).unwrap_or_default();
                 draft.help(format!("{elsewhere}the keys here are {known}"))
@@ -285,7 +310,7 @@ impl<'de, D: Deserializer<'de, Error = Problem>> SeqAccess<'de> for SpannedParts
 
 #[cfg(test)]
 mod tests {
-    use super::only_ending;
+    use super::{only_ending, only_needed};
 
     #[test]
     fn the_end_of_one_key_means_that_key() {
@@ -294,5 +319,18 @@ mod tests {
         assert_eq!(only_ending("nodes", &keys), None);
         assert_eq!(only_ending("ame", &keys), None);
         assert_eq!(only_ending("", &keys), None);
+    }
+
+    #[test]
+    fn the_words_of_a_needed_key_begin_it() {
+        let needed = ["image", "nodes", "gpusPerNode"];
+        assert_eq!(only_needed("gpus", &needed), Some("gpusPerNode"));
+        assert_eq!(only_needed("size", &needed), Some("nodes"));
+        assert_eq!(only_needed("size", &["image"]), None);
+        assert_eq!(only_needed("gpu", &needed), Some("gpusPerNode"));
+        assert_eq!(only_needed("node", &needed), None);
+        assert_eq!(only_needed("namespace", &["name"]), None);
+        assert_eq!(only_needed("gpus", &["gpusPerNode", "gpusPerPod"]), None);
+        assert_eq!(only_needed("", &["Image"]), None);
     }
 }

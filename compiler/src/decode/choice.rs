@@ -90,7 +90,7 @@ fn by_key<'de, 'p>(
             None => unknown_key(
                 of,
                 entry,
-                words::nearest(&entry.key, names.iter().copied()),
+                (words::nearest(&entry.key, names.iter().copied()), None),
                 names,
             ),
         }

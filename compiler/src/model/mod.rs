@@ -15,6 +15,7 @@ mod queues;
 mod sharing;
 mod teams;
 mod version;
+mod volumes;
 mod workloads;
 
 pub use allocatable::{Daemon, RUNTIME_ASKS, Room};
@@ -29,6 +30,7 @@ pub use queues::{QUEUE, QUEUE_LABEL, TEAM_LABEL, topology_levels};
 pub use sharing::{MigGpu, Offer, Sharing};
 pub use teams::{CHART_NAMESPACES, Grant, Team, Unit};
 pub use version::{KubernetesVersion, SUPPORTED};
+pub use volumes::Unbound;
 pub use workloads::{GpuAsk, WORKLOAD_LABEL, WORKLOADS_NAMESPACE};
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::GpuArchitecture;
+use super::{ComputeCapability, GpuArchitecture};
 
 /// A CUDA toolkit and the oldest Linux driver it ships with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,20 @@ pub fn min_branch_for(major: u8) -> Option<u16> {
 /// Whether a CUDA major version still drives a generation: CUDA 13 dropped Maxwell, Pascal and Volta.
 pub fn drives(major: u8, architecture: GpuArchitecture) -> bool {
     major < 13 || architecture >= GpuArchitecture::Turing
+}
+
+/// The first CUDA with code for cards of this compute capability, of which older cards' code is none: code for one
+/// minor version runs on later ones of the same major version.
+///
+/// Sources: docs.nvidia.com/cuda/hopper-compatibility-guide (11.8; what code runs where), 2026-11-22;
+/// ampere-compatibility-guide (11.0) and blackwell-compatibility-guide (12.8) beside it, from memory.
+pub fn first_cuda_for(capability: ComputeCapability) -> Option<(u8, u8)> {
+    match capability.major {
+        8 => Some((11, 0)),
+        9 => Some((11, 8)),
+        10 | 12 => Some((12, 8)),
+        _ => None,
+    }
 }
 
 /// Every release of the table, newest first.

@@ -79,6 +79,10 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
     buckets: None,
     // docs.aws.amazon.com/eks/latest/userguide/storage-classes.html: every cluster has it, and since 1.30 no default.
     classes: &["gp2"],
+    has_default: false,
+    // Its provisioner is the one in Kubernetes' own tree, which hands over to the driver for EBS; eksctl installs that
+    // where it is asked to (docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html, from memory).
+    classes_need: Some(EBS),
 };
 
 /// A file system of its own for each volume.

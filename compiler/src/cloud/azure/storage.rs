@@ -61,6 +61,8 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
         "managed-csi-premium",
         "managed-premium",
     ],
+    has_default: true,
+    classes_need: None,
 };
 
 const fn disk(

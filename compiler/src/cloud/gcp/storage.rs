@@ -55,6 +55,8 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
         "standard-rwx",
         "zonal-rwx",
     ],
+    has_default: true,
+    classes_need: None,
 };
 
 const THROUGHPUT: Option<Parameter> = Some(Parameter {

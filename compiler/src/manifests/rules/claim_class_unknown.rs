@@ -114,6 +114,11 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             if let Some((_, span)) = known.iter().find(|it| it.0 == near) {
                 draft = draft.label(*span, "nearly its name");
             }
+            // No advice is a class of which nothing makes volumes.
+            if let Some(unbound) = scene.cluster.unbound(Some(near)) {
+                draft.help(scene.cluster.binding(&unbound)).emit();
+                continue;
+            }
             let draft = draft.help(format!("did you mean `{near}`?"));
             match edit::value(scene.sources, place, near) {
                 Some(edit) => draft.fix(vec![edit]).emit(),

@@ -42,6 +42,7 @@ mod claim_unknown;
 mod claim_unused;
 mod cluster_queue_unknown;
 mod cuda_too_new;
+mod cuda_too_old;
 mod cuda_unknown;
 mod custom_impossible;
 mod custom_not_served;
@@ -49,6 +50,7 @@ mod custom_refused;
 mod custom_unknown;
 mod daemon_waits;
 mod device_class_unknown;
+mod device_plugin_second;
 mod gang_too_large;
 mod host_devices;
 mod image_floating;
@@ -56,6 +58,7 @@ mod image_gone;
 mod image_invalid;
 mod incomplete;
 mod job_over_quota;
+mod key_unknown;
 mod label_deprecated;
 mod label_elsewhere;
 mod limit_range;
@@ -108,6 +111,7 @@ mod unreadable;
 mod update_stuck;
 mod variable_twice;
 mod visible_devices;
+mod volume_unbound;
 
 use super::Rule;
 use crate::diag::Code;
@@ -228,6 +232,10 @@ pub static RULES: &[&Rule] = &[
     &allow_unknown::RULE,
     &custom_refused::RULE,
     &custom_not_served::RULE,
+    &device_plugin_second::RULE,
+    &volume_unbound::RULE,
+    &cuda_too_old::RULE,
+    &key_unknown::RULE,
 ];
 
 #[cfg(test)]
