@@ -278,7 +278,7 @@ fn counts_can_be_what_they_are() {
         (
             LWS,
             "{spec: {leaderWorkerTemplate: {size: 0}}}",
-            Some(least("size", "0", 1)),
+            Some(least("spec.leaderWorkerTemplate.size", "0", 1)),
         ),
         (
             SET,

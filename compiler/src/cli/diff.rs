@@ -98,16 +98,7 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         sources: &sources,
     };
     let diffs = compared.all(&pairs(&base, &sources, &before, &run.compilations))?;
-    let format = match args.format {
-        DiffFormat::Text => Format::Text {
-            all: args.all,
-            plan: args.plan,
-        },
-        DiffFormat::Json => Format::Json,
-        DiffFormat::Markdown if args.plan => Format::Plan,
-        DiffFormat::Markdown => Format::Markdown,
-        DiffFormat::Github => Format::Github,
-    };
+    let format = format(args);
     // What programs read is whole; people who want only what is wrong are told what closes the gate.
     if cli.quiet && args.format == DiffFormat::Text && !args.plan {
         output::data(&render(&diffs.clone().as_bad_as(fail_on), format))?;
@@ -126,6 +117,19 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     } else {
         Exit::Fine
     })
+}
+
+fn format(args: &DiffArgs) -> Format {
+    match args.format {
+        DiffFormat::Text => Format::Text {
+            all: args.all,
+            plan: args.plan,
+        },
+        DiffFormat::Json => Format::Json,
+        DiffFormat::Markdown if args.plan => Format::Plan,
+        DiffFormat::Markdown => Format::Markdown,
+        DiffFormat::Github => Format::Github,
+    }
 }
 
 fn errors(findings: &[Diagnostic]) -> Vec<Diagnostic> {

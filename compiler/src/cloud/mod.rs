@@ -263,7 +263,8 @@ pub trait Cloud: Sync {
         None
     }
 
-    /// Where it is seen that nodes above a lower maximum of a pool that grows and shrinks stay until nothing needs them.
+    /// Where it is seen that nodes above a lower maximum of a pool that grows and shrinks stay until nothing needs
+    /// them.
     fn keeps_above_maximum(&self) -> Option<&'static str> {
         None
     }

@@ -167,7 +167,7 @@ fn only_ending<'f>(key: &str, fields: &[&'f str]) -> Option<&'f str> {
     only.filter(|_| ending.next().is_none())
 }
 
-/// What others call a key: a LeaderWorkerSet's and a RayCluster's `size` are the nodes of one.
+/// What others call a key: a `LeaderWorkerSet`'s and a `RayCluster`'s `size` are the nodes of one.
 const CALLED: &[(&str, &str)] = &[("gpu", "gpusPerNode"), ("size", "nodes")];
 
 /// The only key that is needed and begins with the words of this one, or is called so elsewhere: `gpusPerNode` for

@@ -34,7 +34,9 @@ pub(super) fn all<'s>(objects: impl IntoIterator<Item = &'s Object>) -> Vec<Allo
 
 fn walk<'s>(node: &'s Node, found: &mut Vec<Allowed<'s>>) {
     if let Value::Sequence(items) = &node.value {
-        items.iter().for_each(|item| walk(item, found));
+        for item in items {
+            walk(item, found);
+        }
         return;
     }
     let annotations = node.get("metadata").and_then(|it| it.get("annotations"));

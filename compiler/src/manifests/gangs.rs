@@ -47,8 +47,8 @@ pub(super) fn loads<'s>(scene: &Scene<'s>, is_certain: bool) -> Vec<Load<'s>> {
 
 /// Adds a part to what it starts together with.
 pub(super) fn join<'s>(whole: &mut Load<'s>, part: Load<'s>) {
-    // Who asks for devices is who is spoken of.
-    if whole.devices().is_empty() && !part.devices().is_empty() {
+    // Who asks for the most devices is who is spoken of.
+    if most_devices(&part) > most_devices(whole) {
         whole.span = part.span;
     }
     whole.groups.extend(part.groups);
@@ -58,6 +58,17 @@ pub(super) fn join<'s>(whole: &mut Load<'s>, part: Load<'s>) {
             whole.pools.push(pool);
         }
     }
+}
+
+/// How many devices those of its pods have together that are alike and have the most.
+fn most_devices(load: &Load<'_>) -> u64 {
+    let all = load.groups.iter().map(|group| {
+        let counted = group.demand.resources.iter().map(|it| it.count);
+        let claimed = group.demand.claims.iter().map(|it| it.count);
+        let each: u64 = counted.chain(claimed).sum();
+        each.saturating_mul(group.pods)
+    });
+    all.max().unwrap_or_default()
 }
 
 /// Each kind of its pods by itself, and one of them.

@@ -116,7 +116,7 @@ pub(super) fn held<'s>(
     for verdict in &mut verdicts {
         verdict.reasons.retain(|reason| {
             let is_taint = matches!(reason.why, Why::Taint { .. });
-            !(is_taint && is_tolerated) && !(is_unknown && is_of_nodes(reason))
+            !(is_taint && is_tolerated || is_unknown && is_of_nodes(reason))
         });
     }
     Some((demand, verdicts))

@@ -1,4 +1,4 @@
-//! Runs that a GitOps tool deletes and makes anew by itself, because they cannot be changed.
+//! Runs that a tool of `gitops` deletes and makes anew by itself, because they cannot be changed.
 
 use super::of_texts;
 use super::plan::{example, in_order, steps};

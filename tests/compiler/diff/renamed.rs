@@ -70,7 +70,7 @@ fn a_cluster_that_somebody_else_made_is_the_same_under_another_name_in_the_file(
         assert_eq!(found.formerly.as_deref(), Some(name));
         assert_eq!(
             impact(&found, "ConfigMap", ClusterFate::Kept),
-            Impact::PluginRestarted,
+            Impact::WatchedDifferently,
             "{name}"
         );
         in_order(

@@ -165,9 +165,10 @@ fn zones_are_counted_where_they_are_known() {
         "replicas: 2,",
         "replicas: 2, selector: {matchLabels: {app: a}},",
     );
-    of(&zones("us-east-1a"), &[pods.clone()], &["GPUC4053"]);
-    of(&zones("us-east-1a, us-east-1b"), &[pods.clone()], &[]);
-    of(eks, &[pods], &[]);
+    let pods = &[pods];
+    of(&zones("us-east-1a"), pods, &["GPUC4053"]);
+    of(&zones("us-east-1a, us-east-1b"), pods, &[]);
+    of(eks, pods, &[]);
 }
 
 #[test]

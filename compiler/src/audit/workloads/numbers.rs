@@ -9,16 +9,10 @@ use crate::plan::Object;
 
 /// How many pods there are, by kind: the way to the number, with `*` for every entry or item, and the least.
 ///
-/// That a group has its leader: kubernetes-sigs/lws `leaderworkerset.x-k8s.io_leaderworkersets.yaml`, `size`. The
-/// others have no least in their definitions; of no nodes nothing is trained. What Kubernetes' own validation and
+/// These have no least in their definitions; of no nodes nothing is trained. What Kubernetes' own validation and
 /// definitions say, `api_server/counts.rs` looks at.
 const COUNTS: &[(&str, &[&str], i128)] = &[
     ("JobSet", &["spec", "replicatedJobs", "*", "replicas"], 0),
-    (
-        "LeaderWorkerSet",
-        &["spec", "leaderWorkerTemplate", "size"],
-        1,
-    ),
     (
         "PyTorchJob",
         &["spec", "pytorchReplicaSpecs", "Worker", "replicas"],

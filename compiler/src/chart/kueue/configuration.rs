@@ -14,12 +14,12 @@ use crate::model::{TEAM_LABEL, Team};
 use crate::node::Node;
 use crate::yaml::to_yaml;
 
-/// The kinds of jobs that wait in queues: those of the chart's default, and the Training Operator's, which it leaves out.
-/// A job of any other kind waits pod by pod, so that a part of it may start without the rest. Of a kind that the cluster
-/// does not have Kueue waits until it is there.
+/// The kinds of jobs that wait in queues: those of the chart's default, and the Training Operator's, which it leaves
+/// out. A job of any other kind waits pod by pod, so that a part of it may start without the rest. Of a kind that the
+/// cluster does not have Kueue waits until it is there.
 ///
-/// Source: kubernetes-sigs/kueue `pkg/controller/jobframework`, `setup.go@00d5a098`: `setupControllers` and `waitForAPI`;
-/// the names are those that the default has as comments.
+/// Source: kubernetes-sigs/kueue `pkg/controller/jobframework`, `setup.go@00d5a098`: `setupControllers` and
+/// `waitForAPI`; the names are those that the default has as comments.
 const FRAMEWORKS: &[&str] = &[
     "batch/job",
     "kubeflow.org/mpijob",

@@ -35,7 +35,8 @@ pub(super) fn sized(setting: &Setting<'_>, delta: &Delta) -> Verdict {
 }
 
 impl Setting<'_> {
-    /// Where it is seen that nodes above a lower maximum stay, of a pool that grows and shrinks by itself on these sides.
+    /// Where it is seen that nodes above a lower maximum stay, of a pool that grows and shrinks by itself on these
+    /// sides.
     pub(in crate::diff) fn keeps_above_maximum(&self, grows: [bool; 2]) -> Option<&'static str> {
         self.after
             .keeps_above_maximum

@@ -53,6 +53,7 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta, here: &Verdict) -> Opt
             | Impact::WorkloadRestarted
             | Impact::PluginRestarted
             | Impact::ServiceRestarted
+            | Impact::WatchedDifferently
     );
     if !(is_sync || is_within && disturbs) || !setting.is_elsewhere() {
         return None;

@@ -52,7 +52,7 @@ pub(super) fn judge(chart: &Chart, path: &str, delta: &Delta) -> Option<Verdict>
             Impact::ServiceRestarted,
             "Prometheus restarts with an empty volume",
         )
-    } else if let (Some(from), Some(to)) = (amount(&delta.from), amount(&delta.to))
+    } else if let (Some(from), Some(to)) = (amount(delta.from.as_ref()), amount(delta.to.as_ref()))
         && to < from
     {
         let stays = delta.from.as_ref().and_then(serde_json::Value::as_str);
@@ -119,8 +119,8 @@ const SMALLER: &str = "kubernetes/kubernetes pkg/apis/core/validation/validation
     ValidatePersistentVolumeClaimUpdate, by its message: field can not be less than status.capacity";
 
 /// A quantity in thousandths.
-fn amount(value: &Option<serde_json::Value>) -> Option<u64> {
-    Quantity(value.as_ref()?.as_str()?.to_owned()).thousandths()
+fn amount(value: Option<&serde_json::Value>) -> Option<u64> {
+    Quantity(value?.as_str()?.to_owned()).thousandths()
 }
 
 /// A duration of days as the chart has it.

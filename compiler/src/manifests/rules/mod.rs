@@ -126,7 +126,8 @@ pub(super) static SUMS: [&Rule; 3] = [
 /// The rule that holds pods against the security of their namespaces, of which the audit of patches asks by itself.
 pub(super) static SECURITY: &Rule = &security_refused::RULE;
 
-/// The rule that holds objects against the definitions that gpuc installs, of which the audit of patches asks by itself.
+/// The rule that holds objects against the definitions that gpuc installs, of which the audit of patches asks by
+/// itself.
 pub(super) static DEFINITIONS: &Rule = &custom_impossible::RULE;
 
 /// The rule about schedulers, of which the audit of patches says the same.

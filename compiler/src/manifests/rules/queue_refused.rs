@@ -113,8 +113,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         match object.kind.as_str() {
             "RayJob" if object.is_of("ray.io") => ray_job(object, &mut found),
             "RayCluster" if object.is_of("ray.io") => {
-                let spec = object.root.get("spec");
-                spec.into_iter().for_each(|spec| cluster(spec, &mut found));
+                if let Some(spec) = object.root.get("spec") {
+                    cluster(spec, &mut found);
+                }
             }
             "Job" | "CronJob" if object.is_of("batch") => found.extend(job(object)),
             "Pod" if object.api_version == "v1" => found.extend(pod(object)),

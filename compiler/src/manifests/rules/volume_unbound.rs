@@ -105,7 +105,7 @@ impl<'n> Claim<'n> {
     }
 }
 
-/// Every claim: an object, one that a StatefulSet makes for each pod, and one that lives as long as its pod.
+/// Every claim: an object, one that a `StatefulSet` makes for each pod, and one that lives as long as its pod.
 fn claims<'s>(scene: &'s Scene<'_>) -> Vec<(&'s Object, Claim<'s>)> {
     let mut claims = Vec::new();
     for object in scene.objects {

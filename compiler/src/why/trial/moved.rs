@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_text_is_compared_by_what_it_holds() {
         let became = |before: &str, after: &str, path: &str| {
-            let text = |text: &str| format!("a: |\n{}\n", text.replace("\n", "\n  "));
+            let text = |text: &str| format!("a: |\n{}\n", text.replace('\n', "\n  "));
             let [before, after] = [before, after].map(|it| Page::new("a.yaml", &text(it)));
             let path = Path::read(path).unwrap();
             field(&before, &after, &path).said("it").unwrap_or_default()
